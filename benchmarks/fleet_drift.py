@@ -20,10 +20,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.fleet_synthetic import DIFFERING, synthetic_snapshot, write_placement
 
-from replan.fleet.engine import Engine, SparkTarget
-from replan.fleet.folders import judged_folders
-from replan.fleet.perform import DRIFT_STAGES, Stage
-from replan.snapshots.files import write_snapshot
+from replan.fleet.api import DRIFT_STAGES, Engine, SparkTarget, Stage, judged_folders
+from replan.snapshots.api import write_snapshot
 
 SAMPLE_SECONDS = 0.2
 

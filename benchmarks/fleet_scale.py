@@ -26,17 +26,23 @@ from benchmarks.fleet_drift import measured
 from benchmarks.fleet_synthetic import of_every_class, synthetic_snapshot, write_placement
 from deltalake import DeltaTable, QueryBuilder
 
-from replan.fleet.engine import Engine, SparkTarget
-from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import keep_snapshots
-from replan.fleet.lake.tables import DECLARED, SNAPSHOTS
-from replan.fleet.perform import DRIFT_STAGES, Stage
-from replan.fleet.run import judge_tasks
-from replan.fleet.spark.session import spark_session
-from replan.fleet.tasks.todo import from_lake
-from replan.planning.comparison.alignment import partition_rows
-from replan.planning.comparison.diff import compare
+from replan.fleet.api import (
+    DECLARED,
+    DRIFT_STAGES,
+    SNAPSHOTS,
+    Engine,
+    Fleet,
+    FleetCluster,
+    Hour,
+    Lake,
+    SparkTarget,
+    Stage,
+    from_lake,
+    judge_tasks,
+    keep_snapshots,
+)
+from replan.fleet.spark.api import spark_session
+from replan.planning.api import compare, partition_rows
 
 STAGES = (*DRIFT_STAGES, Stage.COST)
 NOW = Hour.of("", "2026-11-21T03:00:00Z")

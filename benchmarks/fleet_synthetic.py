@@ -6,11 +6,19 @@ import numpy as np
 import pyarrow as pa
 from msgspec.structs import replace
 
-from replan.model.broker import Broker
-from replan.model.columns import BROKER_LIST, PAD, from_matrix, to_matrix
-from replan.model.names import BrokerId
-from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
-from replan.snapshots.json_form import derived_topic_id
+from replan.model.api import (
+    BROKER_LIST,
+    PAD,
+    TOPICS_SCHEMA,
+    Broker,
+    BrokerId,
+    Features,
+    Snapshot,
+    from_matrix,
+    partitions_table,
+    to_matrix,
+)
+from replan.snapshots.api import derived_topic_id
 
 BROKER_COUNT = 60
 PER_TOPIC = 50

@@ -21,7 +21,7 @@ from benchmarks.fleet_drift import SAMPLE_SECONDS, cpu_of, family
 from benchmarks.fleet_scale import make_fleet, run_engine
 from tests.fleet.test_two_workers import standalone
 
-from replan.fleet.engine import Engine, SparkTarget
+from replan.fleet.api import Engine, SparkTarget
 
 
 def main() -> None:

@@ -23,13 +23,18 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import pyarrow as pa
 from tests.builders import snapshot, state
 
-from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.files import replace_rows
-from replan.fleet.lake.snapshots import rows_of_snapshot
-from replan.fleet.lake.tables import JUDGED, SNAPSHOTS
-from replan.fleet.tasks.todo import from_lake
-from replan.snapshots.files import write_snapshot
+from replan.fleet.api import (
+    JUDGED,
+    SNAPSHOTS,
+    Fleet,
+    FleetCluster,
+    Hour,
+    Lake,
+    from_lake,
+    replace_rows,
+    rows_of_snapshot,
+)
+from replan.snapshots.api import write_snapshot
 
 BEGIN = datetime(2026, 11, 21, 3, tzinfo=UTC)
 

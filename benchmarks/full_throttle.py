@@ -30,14 +30,11 @@ from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
 
-from replan.applying.settings import Settings
-from replan.kafka.clock import SystemClock
-from replan.kafka.control_plane import KafkaControlPlane, open_cluster
-from replan.model.control_plane import Wanted
-from replan.model.names import BrokerId, TopicPartition
-from replan.placement_file.load import load_placement
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
+from replan.applying.api import Settings
+from replan.kafka.api import KafkaControlPlane, SystemClock, open_cluster
+from replan.model.api import BrokerId, TopicPartition, Wanted
+from replan.placement_file.api import load_placement
+from replan.planning.api import Plan, make_plan
 
 PARTITIONS, BYTES, RATE, NEW = 24, 25 * MEGABYTE, 20 * MEGABYTE, BrokerId(5)
 LISTS = [[1 + (i + k) % 4 for k in range(3)] for i in range(PARTITIONS)]

@@ -28,14 +28,10 @@ from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.doors import Doors
 from tests.kafka.harness.layout import FIVE_BROKERS, Layout
 
-from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.run.loop import apply_plan
-from replan.applying.settings import Settings
-from replan.kafka.clock import SystemClock
-from replan.kafka.control_plane import open_cluster
-from replan.placement_file.load import load_placement
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan_file import digest
+from replan.applying.api import MemoryJournal, Settings, apply_plan
+from replan.kafka.api import SystemClock, open_cluster
+from replan.placement_file.api import load_placement
+from replan.planning.api import digest, make_plan
 
 MEGABYTE = 1_000_000
 LISTS = [[1, 2, 3], [2, 3, 1], [3, 1, 2], [4, 5, 1], [5, 4, 2], [1, 4, 3]]

@@ -39,13 +39,10 @@ from msgspec.structs import replace
 from tests.builders import snapshot, state
 
 from benchmarks import placing_peers as peers
-from replan.model.broker import Broker, LogDir
-from replan.model.names import BrokerId, TopicId, TopicPartition
-from replan.model.snapshot import Snapshot
-from replan.placement_file.load import load_placement
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.snapshots.json_form import derived_topic_id
+from replan.model.api import Broker, BrokerId, LogDir, Snapshot, TopicId, TopicPartition
+from replan.placement_file.api import load_placement
+from replan.planning.api import Plan, make_plan
+from replan.snapshots.api import derived_topic_id
 
 TOPICS, SEEDS = 100, 20
 RULE = 'version: 1\nassignments: {"*": {spread: rack}}\n'

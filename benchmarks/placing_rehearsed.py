@@ -20,11 +20,9 @@ from benchmarks.placing_peers import Lists
 from msgspec import Struct
 from tests.builders import placement
 
-from replan.model.declared.placement import MoveThrottle
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.rehearsal.options import Options
-from replan.rehearsal.run import rehearse_plan
+from replan.model.api import MoveThrottle
+from replan.planning.api import Plan, make_plan
+from replan.rehearsal.api import Options, rehearse_plan
 
 JOBS = (
     "drain one",

@@ -17,10 +17,8 @@ from math import log
 
 import numpy as np
 
-from replan.model.columns import PAD
-from replan.model.declared.rules import BalanceMeasure, Tolerance
-from replan.planning.placing.choose import choose
-from replan.planning.placing.problem import (
+from replan.model.api import PAD, BalanceMeasure, Tolerance
+from replan.planning.api import (
     NO_LIMIT,
     BrokerTable,
     Choice,
@@ -29,6 +27,7 @@ from replan.planning.placing.problem import (
     PartitionTable,
     PlacementProblem,
     Rule,
+    choose,
 )
 
 BROKERS, RACKS, FACTOR = 100, 5, 3

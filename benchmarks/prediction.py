@@ -30,26 +30,22 @@ from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import FIRST_CONTROLLER, Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
-from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.run.loop import apply_plan
-from replan.applying.settings import Settings
-from replan.applying.views.progress import Progress
+from replan.applying.api import MemoryJournal, Progress, Settings, apply_plan
 from replan.errors import Exit
-from replan.kafka.clock import SystemClock
-from replan.kafka.control_plane import open_cluster
-from replan.model.control_plane import Clock, ControlPlane
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.snapshot import Snapshot
-from replan.placement_file.load import load_placement
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import digest
-from replan.reporting.application.outcome_text import outcome_text
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.apply_fault import scheduled
-from replan.simulator.cluster.faults import At, KillBroker, StartBroker
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.persistence.from_snapshot import from_snapshot
+from replan.kafka.api import SystemClock, open_cluster
+from replan.model.api import BrokerId, Clock, ControlPlane, Snapshot, TopicPartition
+from replan.placement_file.api import load_placement
+from replan.planning.api import Plan, digest, make_plan
+from replan.reporting.api import outcome_text
+from replan.simulator.api import (
+    At,
+    KillBroker,
+    SimulatedControlPlane,
+    StartBroker,
+    VirtualClock,
+    from_snapshot,
+    scheduled,
+)
 
 MEGABYTE = 1_000_000
 BATCH_BYTES = 900_160

@@ -7,12 +7,9 @@ from benchmarks.simulate_week import BROKERS, spread
 from msgspec.structs import replace
 from tests.builders import brokers, placement, snapshot, state
 
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import TopicId
-from replan.model.snapshot import Snapshot
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.snapshots.json_form import derived_topic_id
+from replan.model.api import MoveThrottle, Snapshot, TopicId
+from replan.planning.api import Plan, make_plan
+from replan.snapshots.api import derived_topic_id
 
 BYTES_PER_SECOND = 50_000_000
 

@@ -24,26 +24,26 @@ from msgspec import Struct
 from tests.commandline import environment
 from tests.kafka.harness.fake_cluster import Shape
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.protocol import MemoryJournal
-from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.snapshots import keep_snapshots
-from replan.kafka.clock import SystemClock
-from replan.kafka.control_plane import open_cluster
-from replan.model.snapshot import Snapshot
-from replan.placement_file.export import export_placement
-from replan.placement_file.load import load_placement
-from replan.planning.comparison.alignment import partition_rows
-from replan.planning.comparison.diff import compare
-from replan.planning.making.planner import make_plan
-from replan.planning.placing.choose import choose
-from replan.planning.plans.plan import Plan
-from replan.reconciling.loop import Journalled, Loop, LoopPorts, LoopSettings, Read
-from replan.reconciling.status import LoopState, LoopStatus, PlacementSource, Proposal
-from replan.reconciling.store import MemoryStore
-from replan.rehearsal.options import Options
-from replan.rehearsal.run import rehearse_plan
-from replan.snapshots.files import read_snapshot, write_snapshot
+from replan.applying.api import MemoryJournal, fold
+from replan.fleet.api import Lake, keep_snapshots
+from replan.kafka.api import SystemClock, open_cluster
+from replan.model.api import Snapshot
+from replan.placement_file.api import export_placement, load_placement
+from replan.planning.api import Plan, choose, compare, make_plan, partition_rows
+from replan.reconciling.api import (
+    Journalled,
+    Loop,
+    LoopPorts,
+    LoopSettings,
+    LoopState,
+    LoopStatus,
+    MemoryStore,
+    PlacementSource,
+    Proposal,
+    Read,
+)
+from replan.rehearsal.api import Options, rehearse_plan
+from replan.snapshots.api import read_snapshot, write_snapshot
 
 Work = Callable[[], object]
 EXAMPLE = Path(__file__).parents[1] / "examples" / "move"

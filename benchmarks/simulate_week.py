@@ -11,21 +11,25 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    BrokerId,
     ConfigOperation,
+    Replicas,
+    TopicPartition,
     broker_change,
     topic_change,
 )
-from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.state import Topic
-from replan.simulator.persistence.from_snapshot import from_snapshot
+from replan.simulator.api import (
+    SimulatedControlPlane,
+    Simulation,
+    Topic,
+    VirtualClock,
+    from_snapshot,
+)
 
 BROKERS, TOPICS, PER_TOPIC = 60, 100, 100
 LEAST_BYTES, MOST_BYTES = 20_000_000_000, 80_000_000_000

@@ -22,27 +22,37 @@ sys.path[:0] = [str(ROOT), str(ROOT / "cli")]
 
 from tests.kafka.harness.fake_cluster import Shape  # noqa: E402
 
-from replan.applying.journal.ledger import fold  # noqa: E402
-from replan.applying.journal.protocol import MemoryJournal  # noqa: E402
-from replan.applying.observation import Readings  # noqa: E402
-from replan.applying.partitions import begun, intent  # noqa: E402
-from replan.applying.run.loop import apply_plan  # noqa: E402
-from replan.applying.run.opening import opening  # noqa: E402
-from replan.applying.settings import Settings  # noqa: E402
-from replan.applying.views.progress import Progress  # noqa: E402
-from replan.kafka.clock import SystemClock  # noqa: E402
-from replan.kafka.control_plane import KafkaControlPlane, open_cluster  # noqa: E402
-from replan.model.control_plane import Wanted  # noqa: E402
-from replan.model.declared.placement import MoveThrottle  # noqa: E402
-from replan.model.names import BrokerId, TopicPartition  # noqa: E402
-from replan.planning.plans.moves import (  # noqa: E402
+from replan.applying.api import (  # noqa: E402
+    MemoryJournal,
+    Progress,
+    Readings,
+    Settings,
+    apply_plan,
+    begun,
+    fold,
+    intent,
+    opening,
+)
+from replan.kafka.api import (  # noqa: E402
+    KafkaControlPlane,
+    SystemClock,
+    open_cluster,
+)
+from replan.model.api import (  # noqa: E402
+    BrokerId,
+    MoveThrottle,
+    TopicPartition,
+    Wanted,
+)
+from replan.planning.api import (  # noqa: E402  # noqa: E402
     Move,
     MoveReason,
+    Plan,
     ReasonKind,
+    Request,
+    RequestKind,
+    digest,
 )
-from replan.planning.plans.plan import Plan  # noqa: E402
-from replan.planning.plans.plan_file import digest  # noqa: E402
-from replan.planning.plans.requests import Request, RequestKind  # noqa: E402
 
 TICKS = 60
 SETTINGS = Settings()

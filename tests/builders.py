@@ -6,44 +6,43 @@ from typing import Any
 
 import pyarrow as pa
 
-from replan.model.broker import Broker
-from replan.model.columns import EXPLICIT_SCHEMA, from_lists
-from replan.model.configs import ConfigSource
-from replan.model.declared.placement import (
+from replan.model.api import (
+    EXPLICIT_SCHEMA,
+    TOPICS_SCHEMA,
+    BalanceMeasure,
+    Broker,
+    BrokerId,
+    ConfigSource,
+    Features,
     LeaderBlacklist,
     LeaderMove,
     MoveThrottle,
+    PartitionState,
     Placement,
     PreferredLeader,
-    TopicEntry,
-)
-from replan.model.declared.rules import BalanceMeasure, Tolerance
-from replan.model.declared.where import Where
-from replan.model.names import (
-    BrokerId,
+    RememberedOrder,
     Replicas,
+    Snapshot,
+    Tolerance,
+    TopicEntry,
     TopicId,
     TopicPartition,
+    Where,
+    from_lists,
     parse_topic_partition,
+    partitions_table,
     replicas,
 )
-from replan.model.partition import PartitionState
-from replan.model.snapshot import (
-    TOPICS_SCHEMA,
-    Features,
-    RememberedOrder,
-    Snapshot,
-    partitions_table,
-)
-from replan.planning.comparison.alignment import named_partitions, partition_rows
-from replan.planning.plans.moves import (
+from replan.planning.api import (
     Move,
     MoveReason,
     ObservedMove,
+    Plan,
     ReasonKind,
     StandaloneElection,
+    named_partitions,
+    partition_rows,
 )
-from replan.planning.plans.plan import Plan
 
 TOPIC = "orders"
 TOPIC_ID = TopicId("b3JkZXJzLW9yZGVycy0wMA")

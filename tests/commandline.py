@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from tests.forks import fork
 
-from replan.commands.frame.command_line import CommandGroup
+from replan.commands.api import CommandGroup
 from replan.main import Replan
 
 CLI = Path(__file__).parents[1] / "cli"

@@ -14,7 +14,7 @@ from tests import profiles
 from tests.workers import Workers, sort
 
 import replan
-from replan.commands.frame.signals import SIGNALS
+from replan.commands.api import SIGNALS
 
 HERE = Path(__file__).parent
 NETWORKED_FOLDERS = tuple(HERE / name for name in ("kafka", "fleet", "observing", "browser"))

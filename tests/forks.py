@@ -29,7 +29,7 @@ from typing import BinaryIO
 
 import replan
 from replan.__main__ import main as program
-from replan.model.pandas_hidden import hide_pandas
+from replan.model.api import hide_pandas
 
 TREE = Path(__file__).parents[1]
 LONGEST = 1 << 20

@@ -4,20 +4,19 @@ from collections.abc import Collection, Mapping
 
 import pyarrow as pa
 
-from replan.model.configs import Configs
-from replan.model.control_plane import ClusterReader, Wanted, by_broker
-from replan.model.declared.placement import Placement
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.rates import Rates
-from replan.model.snapshot import Snapshot
-from replan.planning.compared import compared
-from replan.planning.comparison.alignment import partition_rows
-from replan.planning.comparison.diff import compare
-from replan.planning.findings.drift import Drift, drift_of
-from replan.planning.plans.plan import Plan
-from replan.reporting.lines import drawn
-from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
-from replan.reporting.plans.plan_report import plan_lines
+from replan.model.api import (
+    BrokerId,
+    ClusterReader,
+    Configs,
+    Placement,
+    Rates,
+    Snapshot,
+    TopicPartition,
+    Wanted,
+    by_broker,
+)
+from replan.planning.api import Drift, Plan, compare, compared, drift_of, partition_rows
+from replan.reporting.api import NOTHING_BESIDE, PlanContext, drawn, plan_lines
 
 
 def find_drift(placement: Placement, snapshot: Snapshot, rates: Rates | None = None) -> Drift:

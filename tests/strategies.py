@@ -5,11 +5,17 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from tests.builders import TOPIC_ID, listed_leader, placement, snapshot, state
 
-from replan.model.broker import Broker
-from replan.model.declared.placement import LeaderBlacklist, Placement
-from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.partition import PartitionState
-from replan.model.snapshot import RememberedOrder, Snapshot
+from replan.model.api import (
+    Broker,
+    BrokerId,
+    LeaderBlacklist,
+    PartitionState,
+    Placement,
+    RememberedOrder,
+    Replicas,
+    Snapshot,
+    TopicPartition,
+)
 
 TOPICS = ("__offsets", "clicks", "orders", "orders.eu")
 BROKERS = tuple(BrokerId(b) for b in range(1, 7))

@@ -8,7 +8,7 @@ from tests.browser.tools import DESKTOP, PHONE, opened
 from tests.unit.reporting.rendered import drift_page
 from tests.unit.reporting.test_drift_reports import found, large
 
-from replan.planning.findings.drift_report import DriftReport
+from replan.planning.api import DriftReport
 
 pytestmark = pytest.mark.browser
 ROWS = "#differences tbody tr"

@@ -8,8 +8,7 @@ import pytest
 from tests.browser.tools import DESKTOP, PHONE, opened
 from tests.commandline import environment
 
-from replan.fleet.reports.facts import ClusterFacts, FleetFacts
-from replan.fleet.reports.page import render_page
+from replan.fleet.api import ClusterFacts, FleetFacts, render_page
 
 pytestmark = pytest.mark.browser
 DEMO = Path(__file__).parents[2] / "examples" / "demo_fleet.py"

@@ -6,10 +6,8 @@ import pytest
 from tests.browser.tools import DESKTOP, PHONE, opened
 from tests.unit.reporting.loop_statuses import HOSTILE, NOW, acting, at_rest, holding
 
-from replan.commands.observing.http_server import HttpResponse, ListenAddress, serving
-from replan.commands.observing.loop_server import LoopServer
-from replan.reporting.loop.loop_metrics import Counts
-from replan.reporting.loop.loop_page import VIEW_PATH, render_view
+from replan.commands.api import HttpResponse, ListenAddress, LoopServer, serving
+from replan.reporting.api import VIEW_PATH, Counts, render_view
 
 pytestmark = pytest.mark.browser
 ANY = ListenAddress("127.0.0.1", 0)

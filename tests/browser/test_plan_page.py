@@ -8,13 +8,10 @@ from tests.builders import brokers, move, placement, snapshot, state
 from tests.unit.reporting.rendered import plan_page
 from tests.unit.reporting.test_plan_reports import everything
 
-from replan.model.names import BrokerId
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import MoveReason, ReasonKind
-from replan.planning.plans.plan import Plan
-from replan.rehearsal.report.pictures import gantt
-from replan.rehearsal.summary import quick_rehearsal
-from replan.reporting.plans.plan_context import PlanContext
+from replan.model.api import BrokerId
+from replan.planning.api import MoveReason, Plan, ReasonKind, make_plan
+from replan.rehearsal.api import gantt, quick_rehearsal
+from replan.reporting.api import PlanContext
 
 pytestmark = pytest.mark.browser
 GB = 10**9

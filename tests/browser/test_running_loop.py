@@ -8,15 +8,13 @@ import pytest
 from tests.browser.tools import DESKTOP, opened
 from tests.unit.reconciling.test_loop import HOUR, RULE, at, cluster, reader
 
-from replan.commands.observing.http_server import ListenAddress
-from replan.commands.observing.loop_server import LoopServer
-from replan.model.names import BrokerId
-from replan.model.snapshot import Snapshot
-from replan.planning.plans.plan import Plan
-from replan.reconciling.status import LoopState, LoopStatus, Proposal
-from replan.rehearsal.reconcile import Release, run_loop
-from replan.reporting.loop.loop_metrics import Counts
-from replan.simulator.cluster.faults import KillBroker
+from replan.commands.api import ListenAddress, LoopServer
+from replan.model.api import BrokerId, Snapshot
+from replan.planning.api import Plan
+from replan.reconciling.api import LoopState, LoopStatus, Proposal
+from replan.rehearsal.api import Release, run_loop
+from replan.reporting.api import Counts
+from replan.simulator.api import KillBroker
 
 pytestmark = pytest.mark.browser
 

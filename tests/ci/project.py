@@ -12,7 +12,7 @@ from tests.ci.forge import Forge, commit, git, repository, with_replan
 from tests.ci.github import ROOT
 from tests.commandline import environment
 
-from replan.snapshots.files import write_snapshot
+from replan.snapshots.api import write_snapshot
 
 DEMO = ROOT / "examples" / "demo"
 PLACEMENT = (DEMO / "placement.yaml").read_text()

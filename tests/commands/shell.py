@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from replan.main import run
-from replan.model.partition import PartitionState
-from replan.simulator.control_plane import open_simulated
+from replan.model.api import PartitionState
+from replan.simulator.api import open_simulated
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.commands.shell import Shell
 
-from replan.model.names import BrokerId
-from replan.planning.plans.plan_file import loads
+from replan.model.api import BrokerId
+from replan.planning.api import loads
 
 pytestmark = pytest.mark.slow
 

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from tests.commands.shell import Shell
 
-from replan.model.names import BrokerId
-from replan.planning.plans.plan_file import loads
-from replan.planning.recovery.candidates import Tail
-from replan.planning.recovery.recovery import Method
+from replan.model.api import BrokerId
+from replan.planning.api import Method, Tail, loads
 
 pytestmark = pytest.mark.slow
 

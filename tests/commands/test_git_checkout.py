@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replan.commands.inputs.revisions import checkout
+from replan.commands.api import checkout
 from replan.errors import BadPlacement, ClusterUnreachable
 
 

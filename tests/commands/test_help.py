@@ -7,8 +7,8 @@ import click
 import pytest
 from tests.commandline import built
 
-from replan.applying.settings import Settings
-from replan.commands.inputs.options import Pace
+from replan.applying.api import Settings
+from replan.commands.api import Pace
 from replan.errors import Exit
 from replan.main import Replan, app
 

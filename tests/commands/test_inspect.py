@@ -9,14 +9,11 @@ from pathlib import Path
 import pytest
 from tests.commandline import start
 
-from replan.applying.journal.file import FileJournal
-from replan.applying.journal.records import SavedRate
-from replan.applying.run.loop import apply_plan
-from replan.applying.settings import Settings
+from replan.applying.api import FileJournal, SavedRate, Settings, apply_plan
 from replan.main import run
-from replan.model.names import BrokerId
-from replan.planning.plans.plan_file import digest, loads
-from replan.simulator.control_plane import open_simulated
+from replan.model.api import BrokerId
+from replan.planning.api import digest, loads
+from replan.simulator.api import open_simulated
 
 pytestmark = pytest.mark.slow
 

@@ -5,8 +5,8 @@ A rate that is too low lets a plan say that its copies end at their throttle, an
 
 import pytest
 
-from replan.commands.inputs.rates import added
-from replan.model.replica_logs import LogEnd
+from replan.commands.api import added
+from replan.model.api import LogEnd
 
 
 @pytest.mark.parametrize(

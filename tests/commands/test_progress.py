@@ -3,10 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from replan.applying.reasons.holds import NewBrokerFenced, NoSlot
-from replan.applying.views.progress import Progress
-from replan.commands.performing.progress import progress_to
-from replan.model.names import BrokerId, TopicPartition
+from replan.applying.api import NewBrokerFenced, NoSlot, Progress
+from replan.commands.api import progress_to
+from replan.model.api import BrokerId, TopicPartition
 
 MOVES = 477
 

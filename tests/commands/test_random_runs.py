@@ -12,13 +12,9 @@ import pytest
 from tests.commandline import LIMIT_SECONDS, environment, replan
 from tests.unit.rehearsal.stages import SEEN, faults_of, plan_of
 
-from replan.commands.performing.processes import cores, in_processes
-from replan.commands.performing.rehearsals import WithRandomFaults
+from replan.commands.api import WithRandomFaults, cores, in_processes
 from replan.errors import BadUsage, ReplanError
-from replan.rehearsal.options import Options
-from replan.rehearsal.outcome import report_on
-from replan.rehearsal.report.json import render_rehearsal_json
-from replan.rehearsal.setup import cluster_of
+from replan.rehearsal.api import Options, cluster_of, render_rehearsal_json, report_on
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 from tests.builders import brokers, snapshot, state
 from tests.commandline import interrupted, replan, start
 
-from replan.snapshots.files import write_snapshot
+from replan.snapshots.api import write_snapshot
 
 LISTS = "[[1, 2, 3], [2, 3, 4], [3, 4, 5]]"
 CHANGED = LISTS.replace("[1, 2, 3]", "[4, 2, 3]")

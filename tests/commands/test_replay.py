@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from kafka.record import MemoryRecordsBuilder
 
-from replan.commands.elections.tails import decide_unknown, done, left_over
+from replan.commands.api import decide_unknown, done, left_over
 from replan.errors import BadUsage
-from replan.model.names import BrokerId, TopicId
-from replan.snapshots.tail_files import Replays, TailForm, open_replays, read_replays, write_content
+from replan.model.api import BrokerId, TopicId
+from replan.snapshots.api import Replays, TailForm, open_replays, read_replays, write_content
 
 
 def batch(base: int, *values: bytes) -> bytes:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.commandline import LIMIT_SECONDS, environment, python, replan
 
-from replan.applying.journal.file import peek
+from replan.applying.api import peek
 
 pytestmark = [pytest.mark.command, pytest.mark.slow]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"

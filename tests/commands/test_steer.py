@@ -11,11 +11,9 @@ import pytest
 from tests.commandline import interrupted, replan, start
 from tests.commands.test_apply import SIMULATED, folder
 
-from replan.applying.journal.file import FileJournal
-from replan.applying.journal.records import Order
-from replan.model.control_plane import Wanted
-from replan.model.names import TopicPartition, replicas
-from replan.simulator.control_plane import open_simulated
+from replan.applying.api import FileJournal, Order
+from replan.model.api import TopicPartition, Wanted, replicas
+from replan.simulator.api import open_simulated
 
 pytestmark = pytest.mark.command
 __all__ = ["folder"]

@@ -2,7 +2,7 @@
 
 from queue import SimpleQueue
 
-from replan.commands.frame.output import said_while_long
+from replan.commands.api import said_while_long
 
 
 def test_what_takes_long_is_said_while_it_does() -> None:

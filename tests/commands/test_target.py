@@ -7,15 +7,16 @@ import pytest
 from tests.commands.shell import EXAMPLE, Shell
 from typer import BadParameter
 
-from replan.commands.inputs.options import DEFAULT_FILES, placement_files
-from replan.commands.inputs.target import (
+from replan.commands.api import (
     BOOTSTRAP_VARIABLE,
     CONFIG_VARIABLE,
+    DEFAULT_FILES,
     DEFAULT_TIMEOUT_SECONDS,
     JournaledTarget,
     LiveTarget,
     OptionalTarget,
     journal_place,
+    placement_files,
 )
 from replan.errors import BadUsage
 

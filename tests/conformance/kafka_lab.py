@@ -7,11 +7,16 @@ from tests.conformance.lab import NO_CONFIGS, RACKS, until, until_reads
 from tests.kafka.harness import clients
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
-from replan.kafka.clock import SystemClock
-from replan.kafka.control_plane import open_cluster
-from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigOperation, broker_change
-from replan.model.control_plane import Wanted
-from replan.model.names import BrokerId, TopicPartition
+from replan.kafka.api import SystemClock, open_cluster
+from replan.model.api import (
+    FOLLOWER_RATE,
+    LEADER_RATE,
+    BrokerId,
+    ConfigOperation,
+    TopicPartition,
+    Wanted,
+    broker_change,
+)
 
 
 class KafkaLab:

@@ -9,19 +9,26 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from replan.applying.steps.recovering import probe
-from replan.model.configs import (
+from replan.applying.api import probe
+from replan.model.api import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
+    Accepted,
+    BrokerId,
+    Clock,
     ConfigOperation,
+    ControlPlane,
+    LogsFound,
+    PartitionState,
+    ReplicaLog,
+    Replicas,
+    TopicPartition,
+    Wanted,
     broker_change,
+    replicas,
     topic_change,
 )
-from replan.model.control_plane import Accepted, Clock, ControlPlane, Wanted
-from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
-from replan.model.partition import PartitionState
-from replan.model.replica_logs import LogsFound, ReplicaLog
 
 RACKS = MappingProxyType({1: "a", 2: "b", 3: "c", 4: "a", 5: "b"})
 NO_CONFIGS: Mapping[str, str] = MappingProxyType({})

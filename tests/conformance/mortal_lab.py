@@ -7,8 +7,7 @@ from tests.kafka.harness import clients
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 
-from replan.kafka.clock import SystemClock
-from replan.kafka.control_plane import open_cluster
+from replan.kafka.api import SystemClock, open_cluster
 
 
 def layout_of(

@@ -5,24 +5,33 @@ from collections.abc import Mapping, Sequence
 
 from tests.conformance.lab import NO_CONFIGS, RACKS
 
-from replan.model.broker import LogDir
-from replan.model.configs import MIN_INSYNC_REPLICAS
-from replan.model.control_plane import Wanted
-from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.faults import (
+from replan.model.api import (
+    MIN_INSYNC_REPLICAS,
+    BrokerId,
+    LogDir,
+    TopicId,
+    TopicPartition,
+    Wanted,
+    replicas,
+)
+from replan.simulator.api import (
+    CLUSTER_DEFAULT,
+    BrokerRegistration,
+    ClusterState,
+    CreateTopic,
     KillBroker,
     LoseDisk,
     Produce,
     SendRequest,
+    SimulatedControlPlane,
+    Simulation,
+    Speeds,
     StartBroker,
     StopBroker,
+    VirtualClock,
+    World,
+    rules_of,
 )
-from replan.simulator.cluster.physical_state import Simulation, Speeds, World
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.commands import CreateTopic
-from replan.simulator.controller.state import CLUSTER_DEFAULT, BrokerRegistration, ClusterState
-from replan.simulator.controller.versions import rules_of
 
 _DIRECTORIES = ("data-0", "data-1")
 _VOLUME_BYTES = 1_000_000_000

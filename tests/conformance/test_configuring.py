@@ -7,21 +7,25 @@ import pytest
 from tests.conformance.lab import Lab, until_reads
 from tests.readings import rates_of
 
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     LEADER_RATE,
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
+    Accepted,
+    Answer,
+    BrokerId,
     ConfigOperation,
     Configs,
     ConfigScope,
     ConfigSource,
     ConfigValue,
+    Rejected,
+    TopicPartition,
+    Wanted,
     broker_change,
     topic_change,
 )
-from replan.model.control_plane import Accepted, Answer, Rejected, Wanted
-from replan.model.names import BrokerId, TopicPartition
 
 SET, DELETE, APPEND, SUBTRACT = ConfigOperation
 ABSENT = (None, ConfigSource.KAFKA_DEFAULT)

@@ -2,8 +2,15 @@
 
 from tests.conformance.lab import Lab, partition_of, reassign, until, until_listed
 
-from replan.model.control_plane import Accepted, Answer, NewPartitions, Rejected, Wanted
-from replan.model.names import TopicPartition, replicas
+from replan.model.api import (
+    Accepted,
+    Answer,
+    NewPartitions,
+    Rejected,
+    TopicPartition,
+    Wanted,
+    replicas,
+)
 
 
 def add(lab: Lab, topic: str, count: int, *lists: tuple[int, ...]) -> Answer:

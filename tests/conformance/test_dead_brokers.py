@@ -23,9 +23,16 @@ from tests.conformance.lab import (
 )
 from tests.conformance.simulator_lab import SimulatorLab
 
-from replan.model.configs import MIN_INSYNC_REPLICAS
-from replan.model.control_plane import Accepted, LogPlace, OutcomeUnknown, Rejected, Wanted
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.api import (
+    MIN_INSYNC_REPLICAS,
+    Accepted,
+    BrokerId,
+    LogPlace,
+    OutcomeUnknown,
+    Rejected,
+    TopicPartition,
+    Wanted,
+)
 
 if TYPE_CHECKING:
     from tests.kafka.harness.cluster import Cluster

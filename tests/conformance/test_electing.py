@@ -9,8 +9,7 @@ from tests.conformance.lab import (
     until_listed,
 )
 
-from replan.model.control_plane import Accepted, Answer, ElectionType, Rejected
-from replan.model.names import TopicPartition
+from replan.model.api import Accepted, Answer, ElectionType, Rejected, TopicPartition
 
 NOT_NEEDED = Rejected(84, "ELECTION_NOT_NEEDED", "Leader election not needed for topic partition.")
 

@@ -13,11 +13,9 @@ from tests.conformance.lab import reassign
 from tests.conformance.simulator_lab import SimulatorLab
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 
-from replan.kafka.control_plane import open_cluster
-from replan.model.control_plane import ClusterReader, Wanted
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.partition import Reassignment
-from replan.simulator.cluster.faults import LagMetadata
+from replan.kafka.api import open_cluster
+from replan.model.api import BrokerId, ClusterReader, Reassignment, TopicPartition, Wanted, replicas
+from replan.simulator.api import LagMetadata
 
 
 @dataclass(frozen=True, slots=True)

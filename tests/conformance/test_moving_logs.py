@@ -2,8 +2,7 @@
 
 from tests.conformance.lab import Lab, until
 
-from replan.model.control_plane import Accepted, LogPlace, Rejected, Wanted
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.api import Accepted, BrokerId, LogPlace, Rejected, TopicPartition, Wanted
 
 TWO = BrokerId(2)
 

@@ -15,20 +15,26 @@ from tests.conformance.lab import (
 )
 from tests.readings import rates_of, sizes_of
 
-from replan.model.broker import Broker, LogDir
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
+    PARTITIONS_SCHEMA,
+    TOPICS_SCHEMA,
     UNCLEAN_ELECTION,
+    Broker,
+    BrokerId,
     ConfigOperation,
     ConfigSource,
+    Features,
+    LogDir,
+    TopicPartition,
     TopicSettings,
+    Wanted,
+    replicas,
     topic_change,
+    topic_codes,
 )
-from replan.model.control_plane import Wanted
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.snapshot import PARTITIONS_SCHEMA, TOPICS_SCHEMA, Features, topic_codes
 
 ALL_BROKERS = {BrokerId(number): Broker(BrokerId(number), rack) for number, rack in RACKS.items()}
 

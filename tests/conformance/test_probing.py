@@ -11,15 +11,17 @@ from tests.conformance.lab import (
     stop,
 )
 
-from replan.model.configs import MIN_INSYNC_REPLICAS
-from replan.model.control_plane import Accepted, ElectionType
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.replica_logs import (
+from replan.model.api import (
+    MIN_INSYNC_REPLICAS,
     NO_LEADER_EPOCH,
+    Accepted,
+    BrokerId,
+    ElectionType,
     EpochEnd,
     LogEnd,
     ProbeFailure,
     ProbeProblem,
+    TopicPartition,
 )
 
 

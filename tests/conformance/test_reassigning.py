@@ -12,8 +12,7 @@ from tests.conformance.lab import (
     until_listed,
 )
 
-from replan.model.control_plane import Accepted, Answer, Rejected, Wanted
-from replan.model.names import Replicas, TopicPartition, replicas
+from replan.model.api import Accepted, Answer, Rejected, Replicas, TopicPartition, Wanted, replicas
 
 
 def ask(lab: Lab, topic: str, *wanted: int, partition: int = 0, grows: bool = True) -> Answer:

@@ -18,33 +18,35 @@ from tests.conformance.lab import (
     until_reads,
 )
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.protocol import Journal, MemoryJournal
-from replan.applying.run.loop import apply_plan
-from replan.applying.settings import Settings
-from replan.applying.steps.recovering import with_logs
-from replan.applying.views.outcome import Outcome, Result
-from replan.applying.views.standing import as_planned_from
+from replan.applying.api import (
+    Journal,
+    MemoryJournal,
+    Outcome,
+    Result,
+    Settings,
+    apply_plan,
+    as_planned_from,
+    fold,
+    with_logs,
+)
 from replan.errors import Exit
-from replan.model.configs import MIN_INSYNC_REPLICAS
-from replan.model.control_plane import Wanted
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.replica_logs import LogsFound
-from replan.placement_file.load import load_placement
-from replan.planning.elections.preferred import preferred_elections
-from replan.planning.elections.recover import (
+from replan.model.api import MIN_INSYNC_REPLICAS, BrokerId, LogsFound, TopicPartition, Wanted
+from replan.placement_file.api import load_placement
+from replan.planning.api import (
+    Method,
+    Plan,
     RecoveryElections,
     RecoveryRequest,
+    RefusalRule,
+    Selection,
+    Tail,
+    awaited,
+    digest,
+    make_plan,
     partitions_to_probe,
+    preferred_elections,
     recovery_elections,
 )
-from replan.planning.elections.selection import Selection
-from replan.planning.findings.health import awaited
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan, RefusalRule
-from replan.planning.plans.plan_file import digest
-from replan.planning.recovery.candidates import Tail
-from replan.planning.recovery.recovery import Method
 
 NOTHING: Mapping[TopicPartition, LogsFound] = {}
 

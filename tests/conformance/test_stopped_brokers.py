@@ -3,9 +3,17 @@
 from tests.conformance.lab import Lab, partition_of, until, until_fenced, until_listed
 from tests.readings import rates_of, sizes_of
 
-from replan.model.configs import LEADER_RATE, ConfigOperation, ConfigScope, broker_change
-from replan.model.control_plane import Rejected, Wanted
-from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.api import (
+    LEADER_RATE,
+    BrokerId,
+    ConfigOperation,
+    ConfigScope,
+    Rejected,
+    TopicPartition,
+    Wanted,
+    broker_change,
+    replicas,
+)
 
 
 def test_a_stopped_broker_is_named_as_fenced_and_comes_back(lab: Lab) -> None:

@@ -9,7 +9,7 @@ from tests.commandline import built
 from tests.commands.json_documents import KINDS
 
 from replan.main import EPILOG, Replan
-from replan.reporting.markdown import code, escape, table_head, table_row
+from replan.reporting.api import code, escape, table_head, table_row
 
 MADE = "<!-- Made from the commands by tests/docs/test_commands_reference.py; REPLAN_REWRITE=1 makes it again. -->"
 HEADING = f"""# The commands

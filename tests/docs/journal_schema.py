@@ -8,9 +8,7 @@ from typing import Any
 
 import msgspec
 
-from replan.applying.journal.lines import FORMAT_VERSION
-from replan.applying.journal.record_json import RECORD_KINDS
-from replan.applying.journal.records import Kept
+from replan.applying.api import FORMAT_VERSION, RECORD_KINDS, Kept
 
 ABOUT = (
     "The latest record of a key is the whole truth about it; a null value forgets the key. In the compacted topic key "

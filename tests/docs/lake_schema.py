@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from replan.fleet.lake.tables import LAKE_VERSION, TABLES, LakeTable
+from replan.fleet.api import LAKE_VERSION, TABLES, LakeTable
 
 _TYPES: dict[pa.DataType, dict[str, Any]] = {
     pa.string(): {"type": "string"},

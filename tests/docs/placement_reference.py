@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from replan.placement_file.schemas import PLACEMENT, Schema, read_schema
+from replan.placement_file.api import PLACEMENT, Schema, read_schema
 
 _INTRODUCTION = """\
 # The placement file

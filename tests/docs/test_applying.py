@@ -4,7 +4,7 @@ import inspect
 
 from tests.docs.pages import check_section
 
-from replan.applying.partitions import TRANSITIONS
+from replan.applying.api import TRANSITIONS
 
 SECTION = """\
 `applying/partitions.py` has the reason of each transition.

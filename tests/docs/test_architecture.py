@@ -7,6 +7,7 @@ import ast
 import re
 import tomllib
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,10 @@ chance, no network and no disk.
 | package | what belongs there |
 | --- | --- |
 {packages}
+
+A package's `api` module has every public name of its modules. Tests and benchmarks import from there
+(`from replan.planning.api import make_plan`), so a module that moves breaks none of them. The product imports modules
+themselves: a command loads what it needs and nothing more.
 """
 
 
@@ -62,10 +67,99 @@ def test_the_layers_are_those_of_the_import_contracts() -> None:
 def test_no_class_is_named_as_another_one() -> None:
     places = defaultdict(list)
     for path in PRODUCT.rglob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places[node.name].append(str(path.relative_to(PRODUCT)))
+        for name in definitions(path, ast.ClassDef):
+            places[name].append(str(path.relative_to(PRODUCT)))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def definitions(path: Path, *kinds: type[ast.stmt]) -> list[str]:
+    """The public names that a module defines itself, of some kinds of statement or of all."""
+    names = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if kinds and not isinstance(node, kinds):
+            continue
+        match node:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                names.append(node.name)
+            case ast.Assign():
+                names += [
+                    t.id
+                    for target in node.targets
+                    for t in ast.walk(target)
+                    if isinstance(t, ast.Name)
+                ]
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.append(name)
+            case _:
+                pass
+    return [name for name in names if not name.startswith("_")]
+
+
+COMMANDS_ALONE = ["fleet/judge", "placement/blacklist", "running/scenario"]
+"""Modules of `commands` that offer nothing but commands, whose names others have too."""
+
+
+def offered(api: Path) -> list[Path]:
+    """The modules whose names an `api` module has, as paths."""
+    found = re.findall(
+        r"^from replan\.(\S+) import \*$", api.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return [(PRODUCT / name.replace(".", "/")).with_suffix(".py") for name in found]
+
+
+APIS = sorted(PRODUCT.rglob("api.py"))
+
+
+@pytest.mark.parametrize("api", APIS, ids=lambda api: str(api.parent.relative_to(PRODUCT)))
+def test_a_package_offers_each_public_name_of_its_modules_once(api: Path) -> None:
+    inner = [other.parent for other in APIS if api.parent in other.parent.parents]
+    modules = {
+        path
+        for path in api.parent.rglob("*.py")
+        if path.name not in {"__init__.py", "api.py"}
+        and not any(path.is_relative_to(p) for p in inner)
+    }
+    left_out = {(PRODUCT / "commands" / name).with_suffix(".py") for name in COMMANDS_ALONE}
+    assert set(offered(api)) == modules - left_out
+    offers = vars(import_module(dotted(api)))
+    places = defaultdict(list)
+    for path in offered(api):
+        module = vars(import_module(dotted(path)))
+        for name in definitions(path):
+            places[name].append(dotted(path))
+            assert offers[name] is module[name], (
+                f"{dotted(path)}: a module after it imports another {name}"
+            )
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def dotted(path: Path) -> str:
+    """A module's name as it is imported."""
+    return ".".join(["replan", *path.relative_to(PRODUCT).with_suffix("").parts])
+
+
+READ_THEMSELVES = {"replan.applying", "replan.applying.reasons", "replan.kafka"}
+"""Where tests import a module because they read itself: its docstring, all its classes, what it imports."""
+
+
+def test_tests_and_benchmarks_go_by_what_packages_offer() -> None:
+    known = {dotted(api).removesuffix(".api") for api in APIS}
+    inner = []
+    for path in [p for top in ("tests", "benchmarks") for p in (TOP / top).rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            module = node.module if isinstance(node, ast.ImportFrom) else None
+            if module is None or module in READ_THEMSELVES or module.endswith(".api"):
+                continue
+            if any(f"{module}.".startswith(f"{package}.") for package in known - {module}):
+                inner.append(f"{path.relative_to(TOP)}: {module}")
+    assert inner == []
+
+
+def test_the_product_imports_modules_and_not_what_packages_offer() -> None:
+    of_api = re.compile(r"^\s*(from replan\S*\.api import|import replan\S*\.api)", re.MULTILINE)
+    texts = {path: path.read_text(encoding="utf-8") for path in PRODUCT.rglob("*.py")}
+    users = [path.relative_to(PRODUCT) for path, text in texts.items() if of_api.search(text)]
+    assert users == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -7,11 +7,9 @@ from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 from tests.docs.snippets import Block, blocks
 
-from replan.model.broker import LogDir
-from replan.model.names import BrokerId
-from replan.placement_file.load import load_placement
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import WarningKind
+from replan.model.api import BrokerId, LogDir
+from replan.placement_file.api import load_placement
+from replan.planning.api import WarningKind, make_plan
 
 EXAMPLES = [block for block in blocks("yaml") if block.page == "docs/by-task.md"]
 TOPICS = ("orders", "payments-eu", "clicks", "logs-a", "logs-raw", "near", "scratch-a")

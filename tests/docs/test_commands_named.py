@@ -28,7 +28,7 @@ def command_of(words: list[str]) -> tuple[click.Command, list[str]]:
     """The command that the first words name, and the words behind."""
     import typer
 
-    from replan.commands.frame.command_line import CommandGroup
+    from replan.commands.api import CommandGroup
     from replan.main import app
 
     command = typer.main.get_command(app)

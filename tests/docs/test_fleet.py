@@ -12,10 +12,8 @@ from tests.commandline import environment
 from tests.docs.pages import DOCS
 from tests.fleet.fleets import keep_snapshot
 
-from replan.fleet.fleet_file import read_fleet
-from replan.fleet.lake.delta import Lake
-from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.findings.drift_classes import OtherKind
+from replan.fleet.api import Lake, read_fleet
+from replan.planning.api import DifferenceKind, OtherKind
 
 
 def test_the_kinds_are_those_of_the_comparison() -> None:

@@ -5,8 +5,8 @@ import re
 from tests.docs.pages import DOCS, check_section
 from tests.kafka.harness.distribution import VERSIONS
 
-from replan.kafka.security import PASSWORD_MECHANISMS
-from replan.simulator.controller.versions import RULES
+from replan.kafka.api import PASSWORD_MECHANISMS
+from replan.simulator.api import RULES
 
 KAFKA = """\
 | | |

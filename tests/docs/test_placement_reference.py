@@ -7,8 +7,7 @@ import pytest
 from tests.docs.pages import check_page
 from tests.docs.placement_reference import Key, as_yaml, example_of, keys, reference
 
-from replan.placement_file.load import load_placement
-from replan.placement_file.schemas import PLACEMENT, read_schema
+from replan.placement_file.api import PLACEMENT, load_placement, read_schema
 
 SCHEMA = read_schema(PLACEMENT)
 KEYS = list(keys(SCHEMA))

@@ -18,10 +18,10 @@ import yaml
 from tests.ci.forge import commit, git
 from tests.docs.snippets import PAGES, TOP, Block, blocks, every, fences
 
-from replan.fleet.fleet_file import read_fleet
+from replan.fleet.api import read_fleet
 from replan.main import run
-from replan.placement_file.load import load_placement
-from replan.planning.plans.plan_file import digest, loads
+from replan.placement_file.api import load_placement
+from replan.planning.api import digest, loads
 
 pytestmark = [
     pytest.mark.slow,

@@ -12,8 +12,7 @@ import pytest
 from tests.commandline import LIMIT_SECONDS, environment, replan
 from tests.fleet.fleets import write_fleet
 
-from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.tables import COSTS, DECLARED, DIFFERENCES, DRIFT, TABLES
+from replan.fleet.api import COSTS, DECLARED, DIFFERENCES, DRIFT, TABLES, Lake
 
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "notebook.py"
 SEEDS = (24, 25, 27)

@@ -14,10 +14,10 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from tests.unit.reporting.loop_statuses import acting, at_rest
 
-from replan.commands.observing.loop_server import LoopServer
-from replan.model.declared.reconcile import DeviationKind
-from replan.reconciling.status import LoopState, RoundResult
-from replan.reporting.loop.loop_metrics import PERSON, Counts
+from replan.commands.api import LoopServer
+from replan.model.api import DeviationKind
+from replan.reconciling.api import LoopState, RoundResult
+from replan.reporting.api import PERSON, Counts
 
 FILES = Path(__file__).parents[2] / "examples" / "reconcile"
 RULES: list[dict[str, Any]] = [

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 from tests.fleet.fleets import CLOCK, drawn_placement, drawn_snapshot, keep_snapshot
 
-from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.lake.delta import Lake
-from replan.fleet.tasks.todo import Todo, from_lake
+from replan.fleet.api import Fleet, FleetCluster, Lake, Todo, from_lake
 
 
 @pytest.fixture

@@ -8,17 +8,29 @@ from random import Random
 from msgspec.structs import replace
 from tests.builders import snapshot, state
 
-from replan.fleet.engine import Engine, SparkTarget
-from replan.fleet.folders import judged_folders
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import KeptSnapshot, keep_snapshots, kept_in
-from replan.fleet.lake.tables import SNAPSHOTS
-from replan.fleet.perform import DRIFT_STAGES, Stage
-from replan.fleet.run import FleetRun
-from replan.model.names import BrokerId, TopicId, TopicPartition
-from replan.model.partition import PartitionState
-from replan.model.snapshot import RememberedOrder, Snapshot
-from replan.snapshots.files import write_snapshot
+from replan.fleet.api import (
+    DRIFT_STAGES,
+    SNAPSHOTS,
+    Engine,
+    FleetRun,
+    Hour,
+    KeptSnapshot,
+    Lake,
+    SparkTarget,
+    Stage,
+    judged_folders,
+    keep_snapshots,
+    kept_in,
+)
+from replan.model.api import (
+    BrokerId,
+    PartitionState,
+    RememberedOrder,
+    Snapshot,
+    TopicId,
+    TopicPartition,
+)
+from replan.snapshots.api import write_snapshot
 
 CLOCK = datetime(2026, 11, 22, 5, tzinfo=UTC)
 TOPICS = ("clicks", "orders", "payments")

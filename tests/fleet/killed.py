@@ -30,8 +30,8 @@ import replan.fleet.stages.cost
 import replan.fleet.stages.history
 import replan.fleet.stages.plan
 import replan.fleet.stages.rates  # noqa: F401 - likewise
-from replan.documents.files import replace_file
-from replan.fleet.lake.files import commit_files
+from replan.documents.api import replace_file
+from replan.fleet.api import commit_files
 from replan.main import run
 
 PLACE = "place"

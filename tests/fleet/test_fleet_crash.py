@@ -13,9 +13,8 @@ from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.commandline import checked, environment
 
-from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.tables import TABLES
-from replan.snapshots.files import write_snapshot
+from replan.fleet.api import TABLES, Lake
+from replan.snapshots.api import write_snapshot
 
 HELPER = Path(__file__).with_name("killed.py")
 EARLIER, LATER = "2026-11-21T03:00:00Z", "2026-11-21T09:00:00Z"

@@ -16,19 +16,24 @@ from tests.readings import find_drift
 
 import replan
 from replan.errors import BadUsage
-from replan.fleet.engine import Engine, SparkTarget
-from replan.fleet.in_process import MUCH, Here
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.store import SUBMITTED
-from replan.fleet.lake.tables import TABLES
-from replan.fleet.perform import DRIFT_STAGES, Stage, written_by
-from replan.fleet.run import judge_tasks
-from replan.fleet.tasks.todo import Todo
-from replan.placement_file.load import load_placement
-from replan.planning.findings.drift_classes import Difference, DriftClass
-from replan.planning.making.planner import make_plan
-from replan.planning.plans import plan_file
-from replan.snapshots.files import read_snapshot, write_snapshot
+from replan.fleet.api import (
+    DRIFT_STAGES,
+    MUCH,
+    SUBMITTED,
+    TABLES,
+    Engine,
+    Here,
+    Hour,
+    Lake,
+    SparkTarget,
+    Stage,
+    Todo,
+    judge_tasks,
+    written_by,
+)
+from replan.placement_file.api import load_placement
+from replan.planning.api import Difference, DriftClass, dumps, make_plan
+from replan.snapshots.api import read_snapshot, write_snapshot
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +91,7 @@ def test_a_fleet_gives_what_each_cluster_gives_by_itself(tmp_path: Path) -> None
         expected += [columns_of(name, c) for c in drifted]
         converging[name] = len(classes) - len(drifted)
         if not any(c.rule == "contradicts" for c in classes):
-            plans[name] = plan_file.dumps(make_plan(declared, seen))
+            plans[name] = dumps(make_plan(declared, seen))
     rows = [{k: r[k] for k in expected[0]} for r in found.rows["drift"].to_pylist()]
     assert rows == sorted(
         expected,
@@ -307,7 +312,7 @@ def test_a_master_that_there_is_not_is_said_in_sparks_words(fleet: Path) -> None
 
 
 def test_what_a_python_worker_raised_is_said_without_its_calls() -> None:
-    from replan.fleet.spark.session import said_by
+    from replan.fleet.spark.api import said_by
 
     raised = (
         "\n  An exception was thrown from the Python worker. Please see the stack trace below.\n"

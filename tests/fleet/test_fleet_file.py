@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from replan.errors import BadPlacement, BadUsage
-from replan.fleet.fleet_file import FleetCluster, check_cluster_name, read_fleet
-from replan.model.declared.policy import Prices
+from replan.fleet.api import FleetCluster, check_cluster_name, read_fleet
+from replan.model.api import Prices
 
 WHOLE = """\
 version: 1

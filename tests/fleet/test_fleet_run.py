@@ -18,20 +18,34 @@ from tests.commandline import environment, replan
 from tests.fleet.fleets import drawn_snapshot, keep_snapshot, kept_snapshots
 
 from replan.errors import BadFile, ClusterUnreachable
-from replan.fleet.collect import Observe, collect_answers
-from replan.fleet.fleet_file import FleetCluster, read_fleet
-from replan.fleet.in_process import Here
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.files import replace_rows
-from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED, RATES, SNAPSHOTS, TABLES
-from replan.fleet.perform import DRIFT_STAGES, Stage
-from replan.fleet.reports.facts import gather
-from replan.fleet.reports.files import rendered
-from replan.fleet.run import judge_tasks, run_collect, run_history
-from replan.fleet.seen import Seen
-from replan.fleet.tasks.todo import from_lake
-from replan.model.snapshot import Snapshot
-from replan.snapshots.files import write_snapshot
+from replan.fleet.api import (
+    DRIFT,
+    DRIFT_STAGES,
+    ERRORS,
+    HISTORY,
+    JUDGED,
+    RATES,
+    SNAPSHOTS,
+    TABLES,
+    FleetCluster,
+    Here,
+    Hour,
+    Lake,
+    Observe,
+    Seen,
+    Stage,
+    collect_answers,
+    from_lake,
+    gather,
+    judge_tasks,
+    read_fleet,
+    rendered,
+    replace_rows,
+    run_collect,
+    run_history,
+)
+from replan.model.api import Snapshot
+from replan.snapshots.api import write_snapshot
 
 pytestmark = pytest.mark.slow
 

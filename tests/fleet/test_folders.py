@@ -10,14 +10,20 @@ from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 from tests.fleet.fleets import CLOCK, found_in
 
 from replan.errors import BadFile, BadUsage, ReplanError
-from replan.fleet.engine import Engine, SparkTarget
-from replan.fleet.folders import find_placements, find_snapshots, from_folders, judged_folders
-from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.store import require
-from replan.fleet.perform import DRIFT_STAGES
-from replan.fleet.run import RowsInLake
-from replan.fleet.tasks.todo import Todo
-from replan.snapshots.files import write_snapshot
+from replan.fleet.api import (
+    DRIFT_STAGES,
+    Engine,
+    Lake,
+    RowsInLake,
+    SparkTarget,
+    Todo,
+    find_placements,
+    find_snapshots,
+    from_folders,
+    judged_folders,
+    require,
+)
+from replan.snapshots.api import write_snapshot
 
 BELOW = "assignments:\n  orders:\n    partitions: [[1, 2, 3]]\n"
 ANY = f"version: 1\n{BELOW}"

@@ -12,27 +12,46 @@ from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.commandline import replan
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.originals import Originals, PackedTopic, packed
-from replan.applying.journal.records import Application, ApplicationStatus, Record
+from replan.applying.api import (
+    Application,
+    ApplicationStatus,
+    Originals,
+    PackedTopic,
+    Record,
+    fold,
+    packed,
+)
 from replan.errors import BadFile
-from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.in_process import Here
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.files import replace_rows
-from replan.fleet.lake.known import kept_spells, newest_rates
-from replan.fleet.lake.tables import APPLICATIONS, ERRORS, HISTORY, JUDGED, PLANS, RATES, TABLES
-from replan.fleet.perform import DRIFT_STAGES, Stage
-from replan.fleet.reports.facts import gather
-from replan.fleet.reports.files import rendered
-from replan.fleet.run import judge_tasks as judge_todo
-from replan.fleet.run import run_history
-from replan.fleet.seen import Seen, ended_applications, keep_seen
-from replan.fleet.tasks.todo import from_lake
-from replan.model.names import TopicId, TopicPartition, replicas
-from replan.planning.findings.drift_report import Spell
-from replan.planning.plans.origins import Grown
-from replan.snapshots.files import write_snapshot
+from replan.fleet.api import (
+    APPLICATIONS,
+    DRIFT_STAGES,
+    ERRORS,
+    HISTORY,
+    JUDGED,
+    PLANS,
+    RATES,
+    TABLES,
+    Fleet,
+    FleetCluster,
+    Here,
+    Hour,
+    Lake,
+    Seen,
+    Stage,
+    ended_applications,
+    from_lake,
+    gather,
+    keep_seen,
+    kept_spells,
+    newest_rates,
+    rendered,
+    replace_rows,
+    run_history,
+)
+from replan.fleet.api import judge_tasks as judge_todo
+from replan.model.api import TopicId, TopicPartition, replicas
+from replan.planning.api import Grown, Spell
+from replan.snapshots.api import write_snapshot
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from replan.errors import ReplanError
-from replan.fleet.spark.java import Java, archive_options, class_archive, find_java, keep_archive
+from replan.fleet.spark.api import Java, archive_options, class_archive, find_java, keep_archive
 
 JARS = Path("/spark/jars")
 

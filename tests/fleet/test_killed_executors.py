@@ -16,8 +16,7 @@ from tests.fleet.test_other_starts import SPARK, SUBMIT
 from tests.fleet.test_two_workers import standalone
 
 import replan
-from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.tables import TABLES
+from replan.fleet.api import TABLES, Lake
 
 pytestmark = [
     pytest.mark.spark,

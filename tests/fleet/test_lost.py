@@ -18,9 +18,8 @@ from tests.builders import snapshot, state
 from tests.commandline import LIMIT_SECONDS, environment, replan, start
 from tests.fleet.fleets import keep_snapshot
 
-from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.tables import ERRORS, JUDGED
-from replan.fleet.spark.java import find_java
+from replan.fleet.api import ERRORS, JUDGED, Lake
+from replan.fleet.spark.api import find_java
 
 pytestmark = pytest.mark.slow
 
@@ -373,7 +372,7 @@ def test_a_worker_that_dies_while_a_source_is_planned_is_said_to_be_lost(tmp_pat
     from pyspark.sql import SparkSession
     from pyspark.sql.datasource import DataSource
 
-    from replan.fleet.spark.session import ProcessLost, spark_session
+    from replan.fleet.spark.api import ProcessLost, spark_session
 
     died = tmp_path / "died"
 

@@ -11,29 +11,33 @@ from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.fleet.fleets import found_in, keep_snapshot
 
-from replan.commands.fleet.judge import perform_and_write
+from replan.commands.api import perform_and_write
 from replan.errors import BadFile
-from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.in_process import Here
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import AHEAD
-from replan.fleet.lake.tables import (
+from replan.fleet.api import (
+    AHEAD,
     COSTS,
     DECLARED,
     DIFFERENCES,
     DRIFT,
+    DRIFT_STAGES,
     ERRORS,
     HISTORY,
     JUDGED,
     PLANS,
     SNAPSHOTS,
+    Fleet,
+    FleetCluster,
+    FleetRun,
+    Here,
+    Hour,
+    Lake,
+    Stage,
+    gather,
+    judge_batch,
+    render_fleet_drift,
+    run_history,
 )
-from replan.fleet.perform import DRIFT_STAGES, Stage
-from replan.fleet.report import render_fleet_drift
-from replan.fleet.reports.facts import gather
-from replan.fleet.run import FleetRun, run_history
-from replan.fleet.watch import judge_batch
-from replan.snapshots.files import write_snapshot
+from replan.snapshots.api import write_snapshot
 
 pytestmark = pytest.mark.slow
 

@@ -12,10 +12,15 @@ from tests.commandline import checked, replan
 from tests.fleet.fleets import write_fleet
 from tests.fleet.stores import KEY, SECRET, Store, object_store
 
-from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.files import put_aside, read_aside, remove_files
-from replan.fleet.lake.store import from_spark
-from replan.fleet.lake.tables import SNAPSHOTS, TABLES
+from replan.fleet.api import (
+    SNAPSHOTS,
+    TABLES,
+    Lake,
+    from_spark,
+    put_aside,
+    read_aside,
+    remove_files,
+)
 
 pytestmark = [pytest.mark.command, pytest.mark.slow]
 SEEDS = (24, 25, 30)

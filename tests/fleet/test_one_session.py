@@ -17,13 +17,24 @@ import pytest
 from msgspec.structs import replace
 from tests.commandline import environment
 
-from replan.fleet.engine import Workers
-from replan.fleet.in_process import Here
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.tables import DECLARED, HISTORY, TABLES
-from replan.fleet.perform import COMPARED_AT_ONCE, COMPARING, DRIFT_STAGES, Stage, written_by
-from replan.fleet.run import FleetRun, judge_tasks, run_history
-from replan.fleet.tasks.todo import Todo
+from replan.fleet.api import (
+    COMPARED_AT_ONCE,
+    COMPARING,
+    DECLARED,
+    DRIFT_STAGES,
+    HISTORY,
+    TABLES,
+    FleetRun,
+    Here,
+    Hour,
+    Lake,
+    Stage,
+    Todo,
+    Workers,
+    judge_tasks,
+    run_history,
+    written_by,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,7 +59,7 @@ def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def spark(event_log: Path) -> "Iterator[SparkSession]":
-    from replan.fleet.spark.session import spark_session
+    from replan.fleet.spark.api import spark_session
 
     before = os.environ.get("SPARK_CONF_DIR")
     os.environ["SPARK_CONF_DIR"] = str(event_log.parent)
@@ -62,7 +73,7 @@ def spark(event_log: Path) -> "Iterator[SparkSession]":
 
 
 def judged_in(spark: "SparkSession", lake: Lake, todo: Todo) -> FleetRun:
-    from replan.fleet.spark.on_spark import InSpark
+    from replan.fleet.spark.api import InSpark
 
     return judge_tasks(lake, todo, list(Stage), InSpark(session=spark), NOW)
 
@@ -70,7 +81,7 @@ def judged_in(spark: "SparkSession", lake: Lake, todo: Todo) -> FleetRun:
 def test_giant_clusters_that_are_compared_in_parts_have_the_rows_of_whole_ones(
     spark: "SparkSession", in_a_lake: Callable[[str], tuple[Lake, Todo]]
 ) -> None:
-    from replan.fleet.spark.on_spark import InSpark
+    from replan.fleet.spark.api import InSpark
 
     whole, parts = in_a_lake("whole"), in_a_lake("parts")
     giant = tuple(replace(task, partitions=3 * COMPARED_AT_ONCE) for task in parts[1].tasks)
@@ -109,9 +120,7 @@ def test_spark_gives_the_same_history_whole_and_by_topic(
     in_a_lake: Callable[[str], tuple[Lake, Todo]],
     spark: "SparkSession",
 ) -> None:
-    from replan.fleet.spark.frames import history_frame
-    from replan.fleet.spark.on_spark import InSpark
-    from replan.fleet.spark.source import lake_frame
+    from replan.fleet.spark.api import InSpark, history_frame, lake_frame
 
     made = in_a_lake("here"), in_a_lake("there")
     both: list[Workers] = [Here(), InSpark(session=spark)]
@@ -186,7 +195,7 @@ def test_spark_reads_and_shuffles_what_a_history_is_made_of_and_the_driver_gets_
     spark: "SparkSession",
 ) -> None:
     """By its own event log: each row of the tables that executors read is shuffled once."""
-    from replan.fleet.spark.on_spark import InSpark
+    from replan.fleet.spark.api import InSpark
 
     lake, todo = in_a_lake("there")
     judge_tasks(lake, todo, DRIFT_STAGES, Here(), NOW)
@@ -207,7 +216,7 @@ def test_the_rows_of_a_table_are_a_dataframe(
     in_a_lake: Callable[[str], tuple[Lake, Todo]],
     spark: "SparkSession",
 ) -> None:
-    from replan.fleet.spark.frames import one_partition_each, rows_frame, tasks_frame
+    from replan.fleet.spark.api import one_partition_each, rows_frame, tasks_frame
 
     lake, todo = in_a_lake("here")
     here = judge_tasks(lake, todo, list(Stage), Here(), NOW)

@@ -17,13 +17,12 @@ from tests.commandline import start
 from tests.fleet.drawn import MOMENTS, Drawn
 from tests.fleet.oracle import Chosen, Comparison, Declared, Row, Seen, history, rates, sums
 
-from replan.applying.journal.records import Application, ApplicationStatus
-from replan.fleet.lake.delta import Lake
-from replan.fleet.seen import EndedApplication, keep_seen
-from replan.fleet.seen import Seen as LookedAt
+from replan.applying.api import Application, ApplicationStatus
+from replan.fleet.api import EndedApplication, Lake, keep_seen
+from replan.fleet.api import Seen as LookedAt
 from replan.main import run
-from replan.model.names import TopicPartition
-from replan.snapshots.json_form import from_document
+from replan.model.api import TopicPartition
+from replan.snapshots.api import from_document
 
 OWNERS = {"*": "platform", "orders*": "sales", "orders-eu": "eu", "ruled-*": "rules"}
 PRICES = {"currency": "EUR", "crossRackPerGB": 0.02}

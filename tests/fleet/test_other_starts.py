@@ -14,8 +14,7 @@ from tests.fleet.fleets import write_fleet
 from tests.fleet.test_two_workers import awaited
 
 import replan as package
-from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.tables import HISTORY, TABLES
+from replan.fleet.api import HISTORY, TABLES, Lake
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 SEEDS = range(24, 36)

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from replan.fleet.reports.facts import ClusterFacts, FleetFacts
-from replan.fleet.reports.page import DRAWN, render_page
+from replan.fleet.api import DRAWN, ClusterFacts, FleetFacts, render_page
 
 BEGIN = datetime(2026, 11, 3, 5, tzinfo=UTC)
 

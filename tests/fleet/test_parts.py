@@ -17,26 +17,31 @@ from tests.builders import snapshot, state
 from tests.fleet.drawn import Drawn
 from tests.fleet.fleets import keep_snapshot
 
-from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.in_process import Here
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.tables import RATES, SNAPSHOTS
-from replan.fleet.perform import (
+from replan.fleet.api import (
     COMPARED_AT_ONCE,
     COMPARING,
+    RATES,
     RATES_AT_ONCE,
+    SNAPSHOTS,
+    Fleet,
+    FleetCluster,
+    FleetRun,
+    Here,
+    Hour,
+    Lake,
     Stage,
+    Task,
     TaskDone,
+    Todo,
+    from_lake,
     in_parts,
+    judge_tasks,
     performed,
     stages_of,
+    unchanged,
 )
-from replan.fleet.run import FleetRun, judge_tasks
-from replan.fleet.tasks.todo import Todo, from_lake, unchanged
-from replan.fleet.tasks.work import Task
-from replan.model.names import BrokerId, TopicId
-from replan.model.snapshot import Snapshot
-from replan.snapshots.json_form import from_document
+from replan.model.api import BrokerId, Snapshot, TopicId
+from replan.snapshots.api import from_document
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 TOPICS = ("clicks", "orders", "payments", "search", "stock")

@@ -11,12 +11,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from replan.errors import BadFile
-from replan.fleet.lake.tables import DRIFT, ERRORS, JUDGED
-from replan.fleet.perform import sorted_table
-from replan.fleet.report import LakeRow, RowKey, key_of, named, render_fleet_drift
-from replan.fleet.reports.facts import FleetFacts
-from replan.fleet.reports.files import DRIFT_COLUMNS, rendered
-from replan.fleet.run import FleetRun, publish
+from replan.fleet.api import (
+    DRIFT,
+    DRIFT_COLUMNS,
+    ERRORS,
+    JUDGED,
+    FleetFacts,
+    FleetRun,
+    LakeRow,
+    RowKey,
+    key_of,
+    named,
+    publish,
+    render_fleet_drift,
+    rendered,
+    sorted_table,
+)
 
 AT = "2026-11-21T03:00:00Z"
 KEYS = {"day": date(2026, 11, 21), "hour": 3, "cluster_id": "one", "observed_at": AT}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replan.fleet.spark.shipping import zip_package
+from replan.fleet.spark.api import zip_package
 
 
 @pytest.mark.command

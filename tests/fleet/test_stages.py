@@ -12,13 +12,8 @@ from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 from tests.commandline import environment
 from tests.fleet.fleets import keep_snapshot
 
-from replan.fleet.lake.delta import Lake
-from replan.fleet.perform import Rows, Stage, perform_stages
-from replan.fleet.tasks.work import Task, Work
-from replan.model.names import BrokerId
-from replan.model.partition import PartitionState
-from replan.model.replica_logs import ReplicaLog
-from replan.model.snapshot import Snapshot
+from replan.fleet.api import Lake, Rows, Stage, Task, Work, perform_stages
+from replan.model.api import BrokerId, PartitionState, ReplicaLog, Snapshot
 
 RATES = "throttles: {moves: {rate: 1KB/s}}\n"
 PRICES = '{"currency": "EUR", "cross_rack_per_gb": "1000000000"}'

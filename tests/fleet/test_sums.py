@@ -10,15 +10,21 @@ from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.fleet.fleets import keep_snapshot
 
-from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.in_process import Here
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.tables import RATES, SNAPSHOTS, SUMS
-from replan.fleet.perform import RATES_AT_ONCE, Stage
-from replan.fleet.run import judge_tasks
-from replan.fleet.tasks.todo import from_lake
-from replan.model.names import BrokerId, TopicId
-from replan.model.snapshot import Snapshot
+from replan.fleet.api import (
+    RATES,
+    RATES_AT_ONCE,
+    SNAPSHOTS,
+    SUMS,
+    Fleet,
+    FleetCluster,
+    Here,
+    Hour,
+    Lake,
+    Stage,
+    from_lake,
+    judge_tasks,
+)
+from replan.model.api import BrokerId, Snapshot, TopicId
 
 MOMENTS = tuple(
     f"2026-11-{day}T{hour:02}:{minute:02}:00Z"

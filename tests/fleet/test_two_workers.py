@@ -17,7 +17,7 @@ from tests.fleet.fleets import write_fleet
 from tests.fleet.stores import KEY, SECRET, object_store
 from tests.fleet.test_object_store import reached, rows
 
-from replan.fleet.lake.delta import Lake
+from replan.fleet.api import Lake
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 PATIENCE_SECONDS = 900

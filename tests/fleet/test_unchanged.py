@@ -7,16 +7,26 @@ import pytest
 from deltalake import DeltaTable
 from tests.fleet.test_moments import BAD, BEGIN, GOOD, Clusters
 
-from replan.commands.fleet.judge import perform_and_write
-from replan.commands.fleet.options import moment
-from replan.fleet.fleet_file import Fleet
-from replan.fleet.in_process import Here
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.tables import DECLARED, DIFFERENCES, DRIFT, ERRORS, JUDGED, PLANS, TABLES
-from replan.fleet.perform import DRIFT_STAGES, Stage
-from replan.fleet.report import render_fleet_drift
-from replan.fleet.run import FleetRun, judge_tasks
-from replan.fleet.tasks.todo import from_lake
+from replan.commands.api import moment, perform_and_write
+from replan.fleet.api import (
+    DECLARED,
+    DIFFERENCES,
+    DRIFT,
+    DRIFT_STAGES,
+    ERRORS,
+    JUDGED,
+    PLANS,
+    TABLES,
+    Fleet,
+    FleetRun,
+    Here,
+    Hour,
+    Lake,
+    Stage,
+    from_lake,
+    judge_tasks,
+    render_fleet_drift,
+)
 
 pytestmark = pytest.mark.slow
 

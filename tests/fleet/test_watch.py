@@ -12,11 +12,17 @@ from tests.builders import snapshot, state
 from tests.commandline import replan, start
 from tests.fleet.fleets import keep_snapshot
 
-from replan.fleet.fleet_file import read_fleet
-from replan.fleet.in_process import Here
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.tables import DRIFT, ERRORS, HISTORY, JUDGED
-from replan.fleet.watch import judge_batch
+from replan.fleet.api import (
+    DRIFT,
+    ERRORS,
+    HISTORY,
+    JUDGED,
+    Here,
+    Hour,
+    Lake,
+    judge_batch,
+    read_fleet,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -21,25 +21,25 @@ from tests.fuzz.mutations import changed_bytes, changed_value
 from tests.fuzz.placements import changed_placement, cluster
 from tests.readings import plan_text as text_of_plan
 
-from replan.applying.journal.file import peek
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.lines import journal_head, render
-from replan.applying.journal.record_json import encode_record
-from replan.applying.run.opening import open_plan, opening
-from replan.applying.settings import Settings
-from replan.commands.inputs.plans import read_plan
+from replan.applying.api import (
+    Settings,
+    encode_record,
+    fold,
+    journal_head,
+    open_plan,
+    opening,
+    peek,
+    render,
+)
+from replan.commands.api import read_plan
 from replan.errors import BadPlacement, Exit, ReplanError, UnsafePlan
-from replan.model.declared.placement import Placement
-from replan.model.snapshot import Snapshot
-from replan.placement_file.load import load_placement
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import digest, dumps
-from replan.rehearsal.summary import quick_rehearsal
-from replan.reporting.plans.plan_context import PlanContext
-from replan.simulator.control_plane import open_simulated
-from replan.snapshots.files import read_snapshot, write_snapshot
-from replan.snapshots.json_form import from_document
+from replan.model.api import Placement, Snapshot
+from replan.placement_file.api import load_placement
+from replan.planning.api import Plan, digest, dumps, make_plan
+from replan.rehearsal.api import quick_rehearsal
+from replan.reporting.api import PlanContext
+from replan.simulator.api import open_simulated
+from replan.snapshots.api import from_document, read_snapshot, write_snapshot
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 SECONDS, BYTES = 10, 2**30

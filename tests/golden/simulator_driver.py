@@ -4,20 +4,28 @@ from collections.abc import Collection, Mapping, Sequence
 
 from tests.golden.language import BROKERS, Ids, Observed, directories
 
-from replan.model.configs import (
+from replan.model.api import (
     MIN_INSYNC_REPLICAS,
+    Accepted,
+    Answer,
+    BrokerId,
     ConfigChange,
     ConfigOperation,
     ConfigScope,
+    ElectionType,
+    Rejected,
+    TopicId,
+    TopicPartition,
+    replicas,
     topic_change,
 )
-from replan.model.control_plane import Accepted, Answer, ElectionType, Rejected
-from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
-from replan.simulator.controller.commands import (
+from replan.simulator.api import (
+    CLUSTER_DEFAULT,
     AlterConfigs,
     AlterIsr,
     AlterReassignments,
     AssignDirs,
+    ClusterState,
     ControllerCommand,
     ControllerResult,
     CordonDirs,
@@ -26,13 +34,13 @@ from replan.simulator.controller.commands import (
     ElectLeaders,
     FenceBroker,
     LoseDirs,
+    Partition,
     RegisterBroker,
     ShutDownBroker,
     UnfenceBroker,
     UnregisterBroker,
+    decide_and_apply,
 )
-from replan.simulator.controller.decide import decide_and_apply
-from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition
 
 TOPIC = "orders"
 P0 = TopicPartition(TOPIC, 0)

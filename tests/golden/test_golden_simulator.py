@@ -5,7 +5,7 @@ from tests.golden.language import Vector, for_version, read, tell
 from tests.golden.simulator_driver import SimulatorDriver
 from tests.golden.vectors import TEXT
 
-from replan.simulator.controller.versions import RULES
+from replan.simulator.api import RULES
 
 VECTORS = read(TEXT)
 CASES = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.kafka.clusters import lasting, one_jvm_cluster
 
-from replan.model.names import JOURNAL_TOPIC
+from replan.model.api import JOURNAL_TOPIC
 
 if TYPE_CHECKING:
     from tests.kafka.harness.one_jvm import OneJvmCluster

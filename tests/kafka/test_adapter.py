@@ -15,18 +15,29 @@ from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.readings import sizes_of
 
 from replan.errors import ClusterUnreachable
-from replan.kafka.client_properties import client_properties
-from replan.kafka.clock import SystemClock
-from replan.kafka.control_plane import KafkaControlPlane, open_cluster
-from replan.kafka.reads.partitions import pages
-from replan.kafka.reads.patience import Reads
-from replan.kafka.wire.conversations import Interrupt
-from replan.kafka.wire.frames import ASKING
-from replan.kafka.wire.wire import connect
-from replan.model.configs import ConfigOperation, ConfigScope, broker_change, topic_change
-from replan.model.control_plane import Accepted, Wanted
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.replica_logs import LogEnd
+from replan.kafka.api import (
+    ASKING,
+    Interrupt,
+    KafkaControlPlane,
+    Reads,
+    SystemClock,
+    client_properties,
+    connect,
+    open_cluster,
+    pages,
+)
+from replan.model.api import (
+    Accepted,
+    BrokerId,
+    ConfigOperation,
+    ConfigScope,
+    LogEnd,
+    TopicPartition,
+    Wanted,
+    broker_change,
+    replicas,
+    topic_change,
+)
 
 
 @pytest.fixture

@@ -11,15 +11,31 @@ from tests.kafka.harness.layout import Layout, free_ports
 from tests.readings import rates_of
 
 from replan.errors import ClusterUnreachable
-from replan.kafka.client_properties import client_properties
-from replan.kafka.control_plane import KafkaControlPlane, open_cluster
-from replan.kafka.messages import request_class
-from replan.kafka.wire.conversations import Interrupt
-from replan.kafka.wire.frames import Question
-from replan.kafka.wire.wire import connect
-from replan.model.configs import LEADER_RATE, ConfigOperation, ConfigScope, broker_change
-from replan.model.control_plane import Accepted, Answer, ElectionType, Look, OutcomeUnknown, Wanted
-from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
+from replan.kafka.api import (
+    Interrupt,
+    KafkaControlPlane,
+    Question,
+    client_properties,
+    connect,
+    open_cluster,
+    request_class,
+)
+from replan.model.api import (
+    LEADER_RATE,
+    Accepted,
+    Answer,
+    BrokerId,
+    ConfigOperation,
+    ConfigScope,
+    ElectionType,
+    Look,
+    OutcomeUnknown,
+    Replicas,
+    TopicPartition,
+    Wanted,
+    broker_change,
+    replicas,
+)
 
 BROKERS = {1: "a", 2: "b", 3: "c"}
 NAME = TopicPartition("orders", 0)

@@ -19,25 +19,36 @@ from tests.kafka.harness import clients
 from tests.kafka.secured import SCRAM_WORD, Secured, word_of
 from tests.readings import rates_of
 
-from replan.applying.journal.records import SavedRate
+from replan.applying.api import SavedRate
 from replan.errors import ClusterRefused, ClusterUnreachable
-from replan.kafka.client_properties import client_properties
-from replan.kafka.clock import SystemClock
-from replan.kafka.control_plane import KafkaControlPlane, open_cluster
-from replan.kafka.reads.configs import asking_broker, of_topics
-from replan.kafka.reads.patience import Reads
-from replan.kafka.wire.wire import connect
-from replan.model.configs import (
+from replan.kafka.api import (
+    KafkaControlPlane,
+    Reads,
+    SystemClock,
+    asking_broker,
+    client_properties,
+    connect,
+    of_topics,
+    open_cluster,
+)
+from replan.model.api import (
+    JOURNAL_TOPIC,
     LEADER_RATE,
+    Accepted,
+    BrokerId,
     ConfigOperation,
     ConfigScope,
     ConfigSource,
     ConfigValue,
+    ElectionType,
+    Rejected,
+    Snapshot,
+    TopicPartition,
+    Wanted,
     broker_change,
+    is_internal,
+    replicas,
 )
-from replan.model.control_plane import Accepted, ElectionType, Rejected, Wanted
-from replan.model.names import JOURNAL_TOPIC, BrokerId, TopicPartition, is_internal, replicas
-from replan.model.snapshot import Snapshot
 
 CHANGE = broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.SET, "1000000")
 

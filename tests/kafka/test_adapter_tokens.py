@@ -9,8 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from tests.kafka.harness.layout import free_ports
 
-from replan.kafka.failures import retriable
-from replan.kafka.tokens import TokenEndpoint, fetch_token, token_provider
+from replan.kafka.api import TokenEndpoint, fetch_token, retriable, token_provider
 
 # "replan:hush" in base64, as RFC 6749 2.3.1 wants it.
 BASIC = "Basic cmVwbGFuOmh1c2g="

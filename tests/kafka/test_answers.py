@@ -8,25 +8,33 @@ from tests.commandline import replan
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 from tests.kafka.harness.layout import free_ports
 
-from replan.kafka.client_properties import client_properties
-from replan.kafka.clock import SystemClock
-from replan.kafka.control_plane import open_cluster
-from replan.kafka.reads.partitions import PAGE, pages
-from replan.kafka.reads.patience import Reads
-from replan.kafka.wire.wire import connect
-from replan.kafka.writes import LISTS_PER_REQUEST
-from replan.model.configs import (
+from replan.kafka.api import (
+    LISTS_PER_REQUEST,
+    PAGE,
+    Reads,
+    SystemClock,
+    client_properties,
+    connect,
+    open_cluster,
+    pages,
+)
+from replan.model.api import (
     LEADER_RATE,
     LEADER_REPLICAS,
+    Accepted,
+    BrokerId,
     ConfigOperation,
     ConfigScope,
+    OutcomeUnknown,
+    Rejected,
+    TopicPartition,
+    TopicPermission,
+    Wanted,
     broker_change,
     topic_change,
 )
-from replan.model.control_plane import Accepted, OutcomeUnknown, Rejected, TopicPermission, Wanted
-from replan.model.names import BrokerId, TopicPartition
-from replan.planning.findings.checkup import cluster_checks
-from replan.reporting.cluster.checkup_text import render_checkup
+from replan.planning.api import cluster_checks
+from replan.reporting.api import render_checkup
 
 ONE, T0, T1 = BrokerId(1), TopicPartition("t00000", 0), TopicPartition("t00001", 0)
 

@@ -9,9 +9,8 @@ from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.readings import sizes_of
 
-from replan.kafka.control_plane import KafkaControlPlane, open_cluster
-from replan.model.control_plane import Accepted, Wanted
-from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.kafka.api import KafkaControlPlane, open_cluster
+from replan.model.api import Accepted, BrokerId, TopicPartition, Wanted, replicas
 
 PATIENCE_SECONDS = 30
 THREE = BrokerId(3)

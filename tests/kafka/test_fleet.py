@@ -7,9 +7,8 @@ from tests.commandline import replan
 from tests.kafka.harness.clients import create_topic
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
-from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.tables import DRIFT, JUDGED, PLANS
-from replan.snapshots.files import write_snapshot
+from replan.fleet.api import DRIFT, JUDGED, PLANS, Lake
+from replan.snapshots.api import write_snapshot
 
 
 def test_a_real_cluster_is_judged_beside_a_simulated_one(

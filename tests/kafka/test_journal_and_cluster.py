@@ -18,7 +18,7 @@ from tests.kafka.harness.layout import Layout
 from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
 from tests.kafka.test_two_machines import SLOW, Machine, begin, moving, release
 
-from replan.model.names import JOURNAL_TOPIC
+from replan.model.api import JOURNAL_TOPIC
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]
 OTHER = ("--journal", "topic:other_journal")

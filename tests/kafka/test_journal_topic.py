@@ -16,8 +16,7 @@ from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.unit.applying.journal.test_stores import StoreLaws
 
-from replan.applying.journal.protocol import SteeredJournal
-from replan.applying.journal.records import (
+from replan.applying.api import (
     Application,
     ApplicationStatus,
     Command,
@@ -25,24 +24,24 @@ from replan.applying.journal.records import (
     PlanChunk,
     Record,
     SavedRate,
+    Settings,
+    SteeredJournal,
 )
-from replan.applying.settings import Settings
-from replan.commands.inputs.journals import known_of, owned_journal
-from replan.commands.inputs.target import JournalPlace, LiveTarget
+from replan.commands.api import JournalPlace, LiveTarget, known_of, owned_journal
 from replan.errors import BadFile, BadUsage, ClusterUnreachable, Held, WrongCluster
-from replan.kafka.control_plane import open_cluster
-from replan.kafka.journal.entries import (
+from replan.kafka.api import (
     KEY,
     LOCK_BEAT_SECONDS,
     LOCK_DEAD_SECONDS,
     TRANSACTIONAL_ID,
+    JournalTopic,
     Lock,
+    TopicJournal,
     encode_lock,
+    open_cluster,
+    take_ownership,
 )
-from replan.kafka.journal.owner import TopicJournal, take_ownership
-from replan.kafka.journal.topic import JournalTopic
-from replan.model.configs import LEADER_RATE
-from replan.model.names import JOURNAL_TOPIC, BrokerId
+from replan.model.api import JOURNAL_TOPIC, LEADER_RATE, BrokerId
 
 APP = Application("a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, "cluster", "ann@ops-1")
 BIG = tuple(PlanChunk("a-1", number, '"é\n' * 75_000) for number in range(3))

@@ -11,7 +11,7 @@ from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.site import described
 
-from replan.model.names import JOURNAL_TOPIC
+from replan.model.api import JOURNAL_TOPIC
 
 ORDERS = [[1, 2, 3], [2, 1, 3], [3, 2, 1]]
 CLICKS = [[1, 3, 2], [3, 1, 2]]

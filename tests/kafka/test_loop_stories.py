@@ -30,7 +30,7 @@ from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.tools import run_tool_warm
 
-from replan.model.names import JOURNAL_TOPIC
+from replan.model.api import JOURNAL_TOPIC
 
 MEGABYTE = 1_000_000
 RACKS = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}

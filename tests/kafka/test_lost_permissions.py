@@ -10,8 +10,8 @@ from tests.kafka.harness.clients import admin, create_topic, fill, partition_met
 from tests.kafka.secured import Secured, word_of
 from tests.kafka.test_permissions import Site
 
-from replan.kafka.control_plane import open_cluster
-from replan.model.names import JOURNAL_TOPIC
+from replan.kafka.api import open_cluster
+from replan.model.api import JOURNAL_TOPIC
 
 MANY = 20_000_000
 SILENT_SECONDS = 50

@@ -18,10 +18,8 @@ from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
 from tests.kafka.test_adapter import await_cordon
 
-from replan.kafka.control_plane import open_cluster
-from replan.model.configs import ConfigOperation, ConfigScope, broker_change
-from replan.model.control_plane import Accepted
-from replan.model.names import BrokerId
+from replan.kafka.api import open_cluster
+from replan.model.api import Accepted, BrokerId, ConfigOperation, ConfigScope, broker_change
 
 MEGABYTE = 1_000_000
 LISTS = [[1, 2, 3], [3, 1, 2], [1, 3, 2]]

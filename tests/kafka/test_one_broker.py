@@ -20,8 +20,8 @@ from tests.kafka.harness.load import ProducerLoad
 from tests.kafka.test_adapter_failures import active_controller
 from tests.kafka.test_main_job import MEGABYTE, SETTLE, Site
 
-from replan.kafka.control_plane import open_cluster
-from replan.model.control_plane import Wanted
+from replan.kafka.api import open_cluster
+from replan.model.api import Wanted
 
 THREE = 3
 LISTS = [[1, 2, 3], [3, 1, 2], [1, 2, 4]]

@@ -10,9 +10,8 @@ from tests.commandline import replan
 from tests.kafka.harness.clients import admin, create_topic, fill, partition_metadata, until
 from tests.kafka.secured import Secured, word_of
 
-from replan.kafka.control_plane import open_cluster
-from replan.kafka.journal.entries import TRANSACTIONAL_ID
-from replan.model.names import JOURNAL_TOPIC
+from replan.kafka.api import TRANSACTIONAL_ID, open_cluster
+from replan.model.api import JOURNAL_TOPIC
 
 TABLE = Path(__file__).parents[2] / "docs" / "operations.md"
 OPERATIONS = {

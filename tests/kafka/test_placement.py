@@ -14,9 +14,8 @@ from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
 
-from replan.kafka.control_plane import open_cluster
-from replan.model.configs import FOLLOWER_RATE, ConfigOperation, broker_change
-from replan.model.names import BrokerId
+from replan.kafka.api import open_cluster
+from replan.model.api import FOLLOWER_RATE, BrokerId, ConfigOperation, broker_change
 
 SETTLE = ("--settle", "2")
 RACKS = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}

@@ -16,14 +16,10 @@ from tests.kafka.harness.tools import run_tool_warm
 from tests.unit.kafka.test_record_batches import CODECS, compacted, of_the_log
 
 from replan.errors import ClusterUnreachable
-from replan.kafka.control_plane import open_cluster
-from replan.kafka.record_batches import batches
-from replan.model.control_plane import Accepted, Wanted
-from replan.model.names import JOURNAL_TOPIC, BrokerId, TopicPartition
-from replan.planning.plans.plan_file import loads
-from replan.planning.recovery.candidates import Loss, Tail
-from replan.planning.recovery.recovery import Recovery
-from replan.snapshots.tail_files import read_index, read_replays
+from replan.kafka.api import batches, open_cluster
+from replan.model.api import JOURNAL_TOPIC, Accepted, BrokerId, TopicPartition, Wanted
+from replan.planning.api import Loss, Recovery, Tail, loads
+from replan.snapshots.api import read_index, read_replays
 
 pytestmark = pytest.mark.timeout(600)
 LONG_SECONDS = 300.0

@@ -8,9 +8,8 @@ from tests.kafka.harness.clients import until
 from tests.kafka.test_main_job import Site
 from tests.kafka.test_two_machines import Machine, machine, site
 
-from replan.kafka.control_plane import open_cluster
-from replan.model.control_plane import Accepted
-from replan.model.names import TopicPartition, replicas
+from replan.kafka.api import open_cluster
+from replan.model.api import Accepted, TopicPartition, replicas
 
 __all__ = ["machine", "site"]
 

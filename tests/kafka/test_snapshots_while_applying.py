@@ -17,8 +17,8 @@ from tests.kafka.test_main_job import MEGABYTE, SETTLE, Site
 from tests.kafka.test_two_machines import moving
 from tests.kafka.test_way_back import started
 
-from replan.model.names import TopicPartition
-from replan.snapshots.files import read_snapshot
+from replan.model.api import TopicPartition
+from replan.snapshots.api import read_snapshot
 
 DRAIN = "version: 1\nblacklists: {replicas: [{broker: 5}]}\n"
 

@@ -12,7 +12,7 @@ from tests.kafka.harness.distribution import distribution, local_tiered_storage
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
-from replan.snapshots.tail_files import read_index
+from replan.snapshots.api import read_index
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(300)]
 TIERED = {

@@ -22,7 +22,7 @@ from tests.kafka.harness.tools import run_tool_warm
 from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
 from tests.kafka.test_two_machines import moving
 
-from replan.model.configs import FOLLOWER_RATE
+from replan.model.api import FOLLOWER_RATE
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HELD_BYTES = 40_000_000

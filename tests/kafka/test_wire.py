@@ -16,16 +16,25 @@ from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 from tests.kafka.harness.layout import free_ports
 
 from replan.errors import ClusterRefused, ClusterUnreachable
-from replan.kafka.clock import SystemClock
-from replan.kafka.control_plane import (
+from replan.kafka.api import (
     BOOTSTRAP_SECONDS,
     KafkaControlPlane,
+    SystemClock,
     connecting_seconds,
     open_cluster,
 )
-from replan.model.configs import LEADER_RATE, ConfigOperation, ConfigScope, broker_change
-from replan.model.control_plane import Accepted, OutcomeUnknown, Wanted
-from replan.model.names import BrokerId, TopicPartition, replicas
+from replan.model.api import (
+    LEADER_RATE,
+    Accepted,
+    BrokerId,
+    ConfigOperation,
+    ConfigScope,
+    OutcomeUnknown,
+    TopicPartition,
+    Wanted,
+    broker_change,
+    replicas,
+)
 
 SIX, T0 = BrokerId(6), TopicPartition("t00000", 0)
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, LIST_REASSIGNMENTS, ALTER_CONFIGS = 32, 35, 46, 44

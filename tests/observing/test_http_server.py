@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from replan.commands.observing.http_server import (
+from replan.commands.api import (
     CONNECTIONS_AT_ONCE,
     HttpResponse,
     ListenAddress,

@@ -9,15 +9,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.reporting.loop_statuses import HOSTILE, NOW, acting, at_rest, holding
 
-from replan.commands.observing.http_server import HttpResponse
-from replan.commands.observing.loop_server import KEPT_PLANS, LoopServer
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import digest
-from replan.reconciling.status import LoopState, LoopStatus, Next
-from replan.reporting.loop.loop_metrics import Counts
-from replan.reporting.loop.loop_page import policy
-from replan.reporting.loop.loop_view import silence_of
+from replan.commands.api import KEPT_PLANS, HttpResponse, LoopServer
+from replan.planning.api import Plan, digest, make_plan
+from replan.reconciling.api import LoopState, LoopStatus, Next
+from replan.reporting.api import Counts, policy, silence_of
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from replan.commands.observing.notify import Notifier, web_hook
+from replan.commands.api import Notifier, web_hook
 from replan.errors import BadFile, BadUsage
 
 SECRET = "T000/B000/XXXXXXXX"  # noqa: S105 - what must be seen nowhere

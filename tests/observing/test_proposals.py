@@ -7,12 +7,11 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 
-from replan.commands.observing.proposals import PATCH, PLAN, PROPOSAL, Proposals, write_proposal
+from replan.commands.api import PATCH, PLAN, PROPOSAL, Proposals, write_proposal
 from replan.errors import BadFile
-from replan.placement_file.load import load_placement
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan_file import loads
-from replan.reconciling.status import Proposal
+from replan.placement_file.api import load_placement
+from replan.planning.api import loads, make_plan
+from replan.reconciling.api import Proposal
 
 TEXT = "version: 1\nassignments:\n  orders: {partitions: {0: [1, 2, 3]}}   # orders\n"
 

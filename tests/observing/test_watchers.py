@@ -12,17 +12,16 @@ from tests.commandline import environment
 from tests.observing.test_notify import Hook
 from tests.unit.reporting.loop_statuses import DOWN, NOW, acting, at_rest, holding
 
-from replan.commands.frame import output
-from replan.commands.observing.watchers import Watching
+from replan.commands.api import Watching, note, notes_as_json
 from replan.errors import BadFile, BadUsage
-from replan.reconciling.status import LoopState, Round, RoundResult
+from replan.reconciling.api import LoopState, Round, RoundResult
 
 
 @pytest.fixture(autouse=True)
 def text_again() -> Iterator[None]:
     """Notes are text again afterwards, as in a process of its own."""
     yield
-    output.notes_as_json(to=False)
+    notes_as_json(to=False)
 
 
 def test_each_state_is_posted_once_and_starting_is_none() -> None:
@@ -63,7 +62,7 @@ def test_each_line_of_a_json_log_is_json(capsys: pytest.CaptureFixture[str]) -> 
     with Watching(log_format="json", listen="127.0.0.1:0").watchers([]) as watchers:
         for status in (acting(), holding(), at_rest()):
             watchers.changed(status)
-        output.note("note: a name with \u202e and\na line feed")
+        note("note: a name with \u202e and\na line feed")
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [line["event"] for line in lines] == [
         *("listening", "differs", "state", "differs", "state", "differs", "state", "note"),

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from hypothesis import strategies as st
 from tests.builders import state
 
-from replan.model.names import BrokerId, Replicas, TopicId
-from replan.model.partition import PartitionState
-from replan.simulator.controller.versions import RULES
+from replan.model.api import BrokerId, PartitionState, Replicas, TopicId
+from replan.simulator.api import RULES
 
 MB = 1_000_000
 BROKERS = tuple(BrokerId(b) for b in range(1, 7))

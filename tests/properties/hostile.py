@@ -23,58 +23,58 @@ from tests.properties.clusters import (
 from tests.properties.hostile_faults import FAULTS, OTHERS, Place, schedules, throttle_changes
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.protocol import Journal, MemoryJournal
-from replan.applying.journal.records import (
+from replan.applying.api import (
     Application,
     ApplicationStatus,
     Command,
+    Ending,
     Forget,
+    Journal,
+    MemoryJournal,
+    Outcome,
     Record,
+    Settings,
     Verb,
+    fold,
 )
-from replan.applying.settings import Settings
-from replan.applying.views.outcome import Ending, Outcome
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
+    BrokerId,
+    Clock,
     ConfigChange,
     ConfigScope,
+    Features,
+    MoveThrottle,
+    PartitionState,
+    Replicas,
+    TopicPartition,
 )
-from replan.model.control_plane import Clock
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.partition import PartitionState
-from replan.model.snapshot import Features
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import loads
-from replan.rehearsal.recording import Recorder
-from replan.reporting.application.outcome_text import outcome_text
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.apply_fault import scheduled
-from replan.simulator.cluster.faults import (
+from replan.planning.api import Plan, loads, make_plan
+from replan.rehearsal.api import Recorder
+from replan.reporting.api import outcome_text
+from replan.simulator.api import (
+    AlterConfigs,
+    AlterReassignments,
     At,
+    CordonDirs,
+    CreateTopic,
+    DeleteTopic,
     Disconnect,
     LoseRequests,
     Schedule,
     SendRequest,
+    SimulatedControlPlane,
+    Simulation,
     SlowLooks,
-)
-from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.cluster.submit import submit_command
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.commands import (
-    AlterConfigs,
-    AlterReassignments,
-    CordonDirs,
-    CreateTopic,
-    DeleteTopic,
     UnregisterBroker,
+    VirtualClock,
+    from_snapshot,
+    rules_of,
+    scheduled,
+    submit_command,
 )
-from replan.simulator.controller.versions import rules_of
-from replan.simulator.persistence.from_snapshot import from_snapshot
 
 
 def as_found(*, fast: int, full: int, nightly: int) -> settings:

@@ -10,26 +10,36 @@ from hypothesis import strategies as st
 from tests.properties.clusters import BROKERS, lists
 from tests.unit.applying.lab import MB
 
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
     UNCLEAN_ELECTION,
+    BrokerId,
     ConfigChange,
     ConfigOperation,
+    ElectionType,
+    Replicas,
+    TopicId,
+    TopicPartition,
     broker_change,
     topic_change,
 )
-from replan.model.control_plane import ElectionType
-from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.simulator.cluster.faults import (
+from replan.simulator.api import (
+    AlterConfigs,
+    AlterReassignments,
     At,
     BrokerQuestion,
+    CordonDirs,
+    CreateTopic,
+    DeleteTopic,
     Disconnect,
     DropFromIsr,
+    ElectLeaders,
     Fault,
+    FenceBroker,
     Forbid,
     KillBroker,
     LagMetadata,
@@ -37,6 +47,7 @@ from replan.simulator.cluster.faults import (
     LoseRequests,
     Permission,
     Produce,
+    RebalanceLeaders,
     RepeatRequests,
     ReplaceDisks,
     Schedule,
@@ -45,20 +56,10 @@ from replan.simulator.cluster.faults import (
     SlowLooks,
     StartBroker,
     StopBroker,
-    Unresponsive,
-    WriteKind,
-)
-from replan.simulator.controller.commands import (
-    AlterConfigs,
-    AlterReassignments,
-    CordonDirs,
-    CreateTopic,
-    DeleteTopic,
-    ElectLeaders,
-    FenceBroker,
-    RebalanceLeaders,
     UnfenceBroker,
     UnregisterBroker,
+    Unresponsive,
+    WriteKind,
 )
 
 ANOTHER_TOPIC_ID = TopicId("YW5vdGhlci1hbm90aGVyLQ")

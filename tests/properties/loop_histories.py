@@ -14,21 +14,38 @@ from msgspec.structs import replace
 from tests.builders import placement, snapshot, state, within
 from tests.properties.loop_lives import PERSON, Deadly, MortalJournal, Span, lives
 
-from replan.applying.journal.records import Verb
-from replan.model.broker import Broker, LogDir
-from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigOperation, broker_change
-from replan.model.control_plane import ReplicaName
-from replan.model.declared.placement import MoveThrottle, Placement
-from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile, Window, Windows
-from replan.model.declared.rules import Balance, ReplicaBlacklist, Spread, TopicRule
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.snapshot import Snapshot
-from replan.planning.plans.plan import Plan
-from replan.reconciling.status import LoopStatus, Proposal
-from replan.rehearsal.reconcile import Month, Release, TimedCommand, run_loop
-from replan.rehearsal.recording import Recorder
-from replan.simulator.cluster.faults import (
+from replan.applying.api import Verb
+from replan.model.api import (
+    FOLLOWER_RATE,
+    LEADER_RATE,
+    Balance,
+    Broker,
+    BrokerId,
+    ConfigOperation,
+    DeviationKind,
+    HoldLimits,
+    LogDir,
+    MoveThrottle,
+    Placement,
+    Reconcile,
+    ReplicaBlacklist,
+    ReplicaName,
+    Snapshot,
+    Spread,
+    TopicPartition,
+    TopicRule,
+    Where,
+    Window,
+    Windows,
+    broker_change,
+    replicas,
+)
+from replan.planning.api import Plan
+from replan.reconciling.api import LoopStatus, Proposal
+from replan.rehearsal.api import Month, Recorder, Release, TimedCommand, run_loop
+from replan.simulator.api import (
+    AlterConfigs,
+    AlterReassignments,
     At,
     Disconnect,
     Fault,
@@ -38,13 +55,12 @@ from replan.simulator.cluster.faults import (
     RepeatRequests,
     ReplaceDisks,
     SendRequest,
+    Simulation,
     StartBroker,
     StopBroker,
     WriteKind,
+    from_snapshot,
 )
-from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.controller.commands import AlterConfigs, AlterReassignments
-from replan.simulator.persistence.from_snapshot import from_snapshot
 
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 MB = 1_000_000

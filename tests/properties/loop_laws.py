@@ -35,16 +35,10 @@ from tests.properties.loop_histories import (
     spans,
 )
 
-from replan.applying.journal.ledger import fold
-from replan.applying.settings import Settings
-from replan.model.declared.reconcile import DeviationKind
-from replan.model.names import TopicPartition
-from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import digest
-from replan.planning.safety.run_invariants import Sample, Trajectory, drops_only_what_was_replaced
-from replan.reconciling.decision import most_down
-from replan.reconciling.status import (
+from replan.applying.api import Settings, fold
+from replan.model.api import DeviationKind, TopicPartition
+from replan.planning.api import Move, Plan, Sample, Trajectory, digest, drops_only_what_was_replaced
+from replan.reconciling.api import (
     BrokersDown,
     Deviation,
     LoopHolds,
@@ -60,9 +54,10 @@ from replan.reconciling.status import (
     RunsElsewhere,
     TooEarly,
     WindowClosed,
+    is_open,
+    most_down,
 )
-from replan.reconciling.windows import is_open
-from replan.rehearsal.recording import throttles_of
+from replan.rehearsal.api import throttles_of
 
 SEEN_SECONDS = 60.0
 """From the death of a broker until every look shows it: its session ends, and metadata spreads."""

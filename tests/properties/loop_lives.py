@@ -7,14 +7,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from tests.unit.applying.lab import Boundary, Killed, MortalWriter
 
-from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.journal.records import Command, Record, Verb
+from replan.applying.api import Command, MemoryJournal, Record, Verb
 from replan.errors import BadPlacement
-from replan.model.control_plane import Clock
-from replan.reconciling.loop import LoopPorts, LoopSettings, Read
-from replan.reconciling.store import LoopStore
-from replan.rehearsal.reconcile import Lives, one_life
-from replan.rehearsal.watched import WatchedLoop
+from replan.model.api import Clock
+from replan.reconciling.api import LoopPorts, LoopSettings, LoopStore, Read
+from replan.rehearsal.api import Lives, WatchedLoop, one_life
 
 T = TypeVar("T")
 PERSON = "a person"

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 
 from tests.builders import TOPIC_ID
 
-from replan.model.names import BrokerId, Replicas
-from replan.model.partition import PartitionState
-from replan.planning.plans.moves import Move
-from replan.planning.plans.requests import Request, RequestKind
+from replan.model.api import BrokerId, PartitionState, Replicas
+from replan.planning.api import Move, Request, RequestKind
 
 
 @dataclass

@@ -16,28 +16,22 @@ from hypothesis import strategies as st
 from tests.profiles import count
 from tests.unit.applying.lab import Lab
 
-from replan.applying.journal.ledger import fold
-from replan.applying.views.standing import as_planned_from
+from replan.applying.api import as_planned_from, fold
 from replan.errors import BadPlacement, UnsafePlan
-from replan.model.declared.placement import Placement
-from replan.model.names import TopicPartition
-from replan.model.rates import Rates
-from replan.model.snapshot import Snapshot
-from replan.placement_file.load import load_sources
-from replan.placement_file.sources import Source
-from replan.placement_file.yaml_text import fastest_parser
-from replan.planning.making.limits import over_limits
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import dumps, loads
-from replan.rehearsal.options import Options
-from replan.rehearsal.run import rehearse_plan
-from replan.rehearsal.setup import cluster_of
-from replan.reporting.plans import placement_difference, plan_difference
-from replan.simulator.clock import VirtualClock
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.snapshots.json_form import from_document
-from replan.snapshots.rates_file import rates_with_digest
+from replan.model.api import Placement, Rates, Snapshot, TopicPartition
+from replan.placement_file.api import Source, fastest_parser, load_sources
+from replan.planning.api import Plan, dumps, loads, make_plan, over_limits
+from replan.rehearsal.api import Options, cluster_of, rehearse_plan
+from replan.reporting.api import (
+    compare_placements,
+    compare_plans,
+    render_difference,
+    render_difference_markdown,
+    render_placement_difference,
+    render_placement_difference_markdown,
+)
+from replan.simulator.api import SimulatedControlPlane, VirtualClock
+from replan.snapshots.api import from_document, rates_with_digest
 
 RACKS = "abc"
 TOPICS = ("clicks", "events", "metrics-a", "orders")
@@ -291,16 +285,16 @@ def test_the_order_of_files_and_snapshots_is_nothing(world: World, chance: Any) 
 @ENOUGH
 def test_any_two_placements_and_any_two_plans_can_be_compared(first: World, second: World) -> None:
     (before, was), (after, now) = planned(first), planned(second)
-    found = placement_difference.compare_placements(before, after)
+    found = compare_placements(before, after)
     assert found.none or before.digest != after.digest
     assert {key for key, (old, new) in found.settings.items() if old == new} == set()
-    plans = plan_difference.compare_plans(was, now)
+    plans = compare_plans(was, now)
     assert {n for n, (old, new) in plans.moves.items() if old == new} == set()
     for text in (
-        placement_difference.render_placement_difference(found),
-        placement_difference.render_placement_difference_markdown(found),
-        plan_difference.render_difference(plans),
-        plan_difference.render_difference_markdown(plans),
+        render_placement_difference(found),
+        render_placement_difference_markdown(found),
+        render_difference(plans),
+        render_difference_markdown(plans),
     ):
         assert text.endswith("\n")
 

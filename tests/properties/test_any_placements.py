@@ -17,16 +17,9 @@ from tests.properties.test_drawn_plans import broken
 from tests.readings import plan_text
 
 from replan.errors import BadPlacement, UnsafePlan
-from replan.model.declared.placement import Placement
-from replan.model.names import TopicPartition
-from replan.model.snapshot import Snapshot
-from replan.planning.explanation import explain_partition
-from replan.planning.findings.drift_report import drift_report
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import dumps, loads
-from replan.reporting.drift.drift_text import render_drift
-from replan.reporting.drift.explanation_text import render_explanation
+from replan.model.api import Placement, Snapshot, TopicPartition
+from replan.planning.api import Plan, drift_report, dumps, explain_partition, loads, make_plan
+from replan.reporting.api import render_drift, render_explanation
 
 LONGEST = 10
 """CPU seconds for all that is asked of one file."""

@@ -14,14 +14,18 @@ from tests.properties.any_placements import Case, cases
 from tests.properties.test_all_keys import World
 from tests.properties.test_drawn_plans import drawn, planned
 
-from replan.model.declared.placement import Placement
-from replan.model.declared.rules import TopicRule
-from replan.model.declared.where import MistakenPlacement
-from replan.model.snapshot import Snapshot
-from replan.placement_file.units import parse_percentage
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.conflicts import Conflict, Constraint, ConstraintKind, Proof
-from replan.planning.plans.plan import Facts, Plan, WarningKind
+from replan.model.api import MistakenPlacement, Placement, Snapshot, TopicRule
+from replan.placement_file.api import parse_percentage
+from replan.planning.api import (
+    Conflict,
+    Constraint,
+    ConstraintKind,
+    Facts,
+    Plan,
+    Proof,
+    WarningKind,
+    make_plan,
+)
 
 Changed = list[tuple[Placement, Snapshot]]
 GONE: Mapping[ConstraintKind, Mapping[str, object]] = {

@@ -9,11 +9,8 @@ from tests.builders import snapshot
 from tests.readings import differing
 from tests.strategies import partition_states, replica_lists
 
-from replan.model.columns import from_lists
-from replan.model.names import Replicas, TopicPartition
-from replan.model.partition import PartitionState
-from replan.planning.comparison.alignment import partition_rows
-from replan.planning.comparison.diff import DIFFERENCE_SCHEMA
+from replan.model.api import PartitionState, Replicas, TopicPartition, from_lists
+from replan.planning.api import DIFFERENCE_SCHEMA, partition_rows
 
 NAMES = st.builds(TopicPartition, st.sampled_from(("a", "a.b", "b", "ä")), st.integers(0, 4))
 Row = dict[str, object]

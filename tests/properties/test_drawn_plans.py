@@ -14,14 +14,8 @@ from tests.profiles import examples
 from tests.properties.test_all_keys import RATES, World, shuffled, worlds
 
 from replan.errors import BadPlacement, UnsafePlan
-from replan.model.declared.placement import Placement
-from replan.model.declared.rules import BrokerSelector, TopicRule
-from replan.model.partition import PartitionState
-from replan.model.snapshot import Snapshot
-from replan.planning.comparison.acknowledged import acknowledgements_of
-from replan.planning.comparison.alignment import Alignment
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
+from replan.model.api import BrokerSelector, PartitionState, Placement, Snapshot, TopicRule
+from replan.planning.api import Alignment, Plan, acknowledgements_of, make_plan
 
 HOW: list[dict[str, Any]] = [
     {"inRack": "a"},

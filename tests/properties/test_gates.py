@@ -8,23 +8,22 @@ from hypothesis import strategies as st
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
-from replan.applying.settings import Settings
+from replan.applying.api import Settings
 from replan.errors import Exit
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.planning.plans.moves import Move
-from replan.reporting.application.outcome_text import outcome_text
-from replan.simulator.cluster.faults import (
+from replan.model.api import BrokerId, MoveThrottle, Replicas, TopicPartition
+from replan.planning.api import Move
+from replan.reporting.api import outcome_text
+from replan.simulator.api import (
+    RULES,
     At,
     DropFromIsr,
     KillBroker,
     LoseRequests,
     Schedule,
+    Simulation,
     StartBroker,
     WriteKind,
 )
-from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.controller.versions import RULES
 
 BROKERS = tuple(BrokerId(b) for b in range(1, 6))
 VERSIONS = tuple(RULES)

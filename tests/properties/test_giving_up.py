@@ -15,19 +15,18 @@ from msgspec.structs import replace
 from tests.properties.hostile import Case, as_found, cases
 from tests.unit.applying.lab import Boundary, Killed, Lab
 
-from replan.applying.abandoning import RunningCopies
-from replan.applying.journal.ledger import fold
-from replan.applying.settings import Settings
-from replan.applying.views.outcome import Outcome
+from replan.applying.api import Outcome, RunningCopies, Settings, fold
 from replan.errors import ClusterUnreachable, Exit, Held
-from replan.model.names import Replicas, TopicPartition
-from replan.planning.safety.plan_laws import Broken
-from replan.planning.safety.run_invariants import throttles_are_known
-from replan.rehearsal.recording import known_throttles, throttles_of
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.apply_fault import scheduled
-from replan.simulator.cluster.faults import LoseRequests, WriteKind
-from replan.simulator.control_plane import SimulatedControlPlane
+from replan.model.api import Replicas, TopicPartition
+from replan.planning.api import Broken, throttles_are_known
+from replan.rehearsal.api import known_throttles, throttles_of
+from replan.simulator.api import (
+    LoseRequests,
+    SimulatedControlPlane,
+    VirtualClock,
+    WriteKind,
+    scheduled,
+)
 
 HARD = as_found(fast=10, full=40, nightly=3_000)
 TRIES = 10

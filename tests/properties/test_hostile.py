@@ -28,25 +28,32 @@ from msgspec.structs import replace
 from tests.properties.clusters import OFFSETS
 from tests.properties.hostile import Case, Run, as_found, cancelled, cases, performed
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import Order, SavedRate
-from replan.applying.known import LONGEST_PAUSE
-from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
-from replan.applying.settings import Settings
-from replan.applying.views.outcome import Outcome, PartitionResult, Result
+from replan.applying.api import (
+    LONGEST_PAUSE,
+    EntriesRemoved,
+    Order,
+    Outcome,
+    PartitionResult,
+    RateRemoved,
+    Result,
+    SavedRate,
+    Settings,
+    fold,
+)
 from replan.errors import Exit
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
     UNCLEAN_ELECTION,
+    BrokerId,
+    TopicPartition,
 )
-from replan.model.names import BrokerId, TopicPartition
-from replan.planning.plans.moves import Move
-from replan.planning.safety.plan_laws import Broken
-from replan.planning.safety.run_invariants import (
+from replan.planning.api import (
     Blindness,
+    Broken,
     Ends,
+    Move,
     Slack,
     Trajectory,
     UncleanElection,
@@ -55,12 +62,11 @@ from replan.planning.safety.run_invariants import (
     harms_nobody,
     throttles_are_known,
 )
-from replan.rehearsal.recording import known_throttles, throttles_of
-from replan.rehearsal.run import untouched
-from replan.rehearsal.setup import with_plan_applied
-from replan.simulator.cluster.apply_fault import scheduled
-from replan.simulator.cluster.faults import (
+from replan.rehearsal.api import known_throttles, throttles_of, untouched, with_plan_applied
+from replan.simulator.api import (
+    AlterConfigs,
     At,
+    CordonDirs,
     Disconnect,
     DropFromIsr,
     Forbid,
@@ -70,9 +76,9 @@ from replan.simulator.cluster.faults import (
     Produce,
     SendRequest,
     SlowLooks,
+    rules_of,
+    scheduled,
 )
-from replan.simulator.controller.commands import AlterConfigs, CordonDirs
-from replan.simulator.controller.versions import rules_of
 
 HARD = as_found(fast=10, full=250, nightly=20_000)
 SLACK = Slack(in_sync_seconds=5, leaderless_seconds=15)

@@ -20,20 +20,17 @@ from tests.commandline import checked
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 from tests.profiles import count
 
-from replan.applying.journal.ledger import open_applications
-from replan.applying.journal.records import (
+from replan.applying.api import (
     Application,
     ApplicationStatus,
     Forget,
     Record,
     SavedRate,
+    open_applications,
 )
 from replan.errors import BadFile, ClusterRefused, Held
-from replan.kafka.control_plane import open_cluster
-from replan.kafka.journal.owner import TopicJournal, take_ownership
-from replan.kafka.journal.topic import JournalTopic
-from replan.model.configs import LEADER_RATE
-from replan.model.names import JOURNAL_TOPIC, BrokerId
+from replan.kafka.api import JournalTopic, TopicJournal, open_cluster, take_ownership
+from replan.model.api import JOURNAL_TOPIC, LEADER_RATE, BrokerId
 
 pytestmark = pytest.mark.kafka  # it needs sockets, and no Kafka
 OTHER, PAYMENTS, EXPIRING = "other_journal", "payments", "expiring"

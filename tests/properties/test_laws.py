@@ -15,34 +15,40 @@ from tests.profiles import examples
 from tests.properties.clusters import BROKERS, VERSIONS, clusters, lists
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab
 
-from replan.applying.settings import Settings
-from replan.applying.views.outcome import Outcome, Result
+from replan.applying.api import Outcome, Result, Settings
 from replan.errors import ClusterUnreachable
-from replan.model.broker import LogDir
-from replan.model.declared.placement import MoveThrottle, Placement
-from replan.model.names import Replicas, TopicPartition
-from replan.model.snapshot import Features, Snapshot
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan
-from replan.planning.safety.plan_invariants import broken_laws
-from replan.planning.safety.plan_laws import Broken
-from replan.planning.safety.run_invariants import (
+from replan.model.api import (
+    Features,
+    LogDir,
+    MoveThrottle,
+    Placement,
+    Replicas,
+    Snapshot,
+    TopicPartition,
+)
+from replan.planning.api import (
+    Broken,
     Ends,
+    Move,
+    Plan,
     Slack,
     Trajectory,
     arrived,
+    broken_laws,
     drops_only_what_was_replaced,
     harms_nobody,
+    make_plan,
     throttles_are_known,
 )
-from replan.rehearsal.recording import Recorder, known_throttles, throttles_of
-from replan.rehearsal.run import untouched
-from replan.rehearsal.setup import with_plan_applied
-from replan.reporting.application.outcome_text import outcome_text
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.apply_fault import scheduled
-from replan.simulator.cluster.faults import (
+from replan.rehearsal.api import (
+    Recorder,
+    known_throttles,
+    throttles_of,
+    untouched,
+    with_plan_applied,
+)
+from replan.reporting.api import outcome_text
+from replan.simulator.api import (
     At,
     Disconnect,
     KillBroker,
@@ -51,15 +57,17 @@ from replan.simulator.cluster.faults import (
     LoseRequests,
     ReplaceDisks,
     Schedule,
+    SimulatedControlPlane,
+    Simulation,
     SlowBroker,
     StartBroker,
     StopBroker,
+    VirtualClock,
     WriteKind,
+    from_snapshot,
+    rules_of,
+    scheduled,
 )
-from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.versions import rules_of
-from replan.simulator.persistence.from_snapshot import from_snapshot
 
 HARD = examples(fast=10, full=200, nightly=20_000)
 

@@ -11,8 +11,7 @@ import pytest
 from tests.profiles import count
 from tests.properties.test_all_keys import World
 
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
+from replan.planning.api import Plan, make_plan
 
 FOUND = (156, 486, 490, 739, 998, 1056, 103, 682)
 """Here the next plan moved something once: goals that took from one another, and topics that crowd brokers."""

@@ -12,11 +12,19 @@ from tests.builders import lists, move
 from tests.properties.reassigning import Partition
 from tests.strategies import replica_lists
 
-from replan.model.names import BrokerId, Replicas
-from replan.planning.plans.moves import Move
-from replan.planning.plans.next_request import Done, NextStep, OffPath, Stale, Wait, next_request
-from replan.planning.plans.preview import planned_requests
-from replan.planning.plans.requests import Request, RequestKind
+from replan.model.api import BrokerId, Replicas
+from replan.planning.api import (
+    Done,
+    Move,
+    NextStep,
+    OffPath,
+    Request,
+    RequestKind,
+    Stale,
+    Wait,
+    next_request,
+    planned_requests,
+)
 
 POLLS_TO_SETTLE = 3
 POLLS_TO_ARRIVE = 40

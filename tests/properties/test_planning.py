@@ -10,17 +10,26 @@ from tests.builders import CLUSTER_ID, listed_leader, placement, snapshot, state
 from tests.readings import find_drift
 from tests.strategies import BROKERS, Fleetlet, fleetlets, replica_lists
 
-from replan.model.broker import Broker
-from replan.model.names import Replicas, TopicPartition
-from replan.model.partition import PartitionState
-from replan.model.snapshot import RememberedOrder, Snapshot
-from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.making.planner import make_plan
-from replan.planning.plans import plan_file
-from replan.planning.plans.moves import Move
-from replan.planning.plans.next_request import Done, Wait, next_request
-from replan.planning.plans.preview import planned_requests
-from replan.planning.plans.requests import Request, RequestKind
+from replan.model.api import (
+    Broker,
+    PartitionState,
+    RememberedOrder,
+    Replicas,
+    Snapshot,
+    TopicPartition,
+)
+from replan.planning.api import (
+    DifferenceKind,
+    Done,
+    Move,
+    Request,
+    RequestKind,
+    Wait,
+    dumps,
+    make_plan,
+    next_request,
+    planned_requests,
+)
 
 
 @given(fleetlets(), st.data())
@@ -47,8 +56,8 @@ def test_the_same_input_gives_the_same_bytes_whatever_its_order(
             else tuple(data.draw(st.permutations(asked.leader_blacklist)))
         ),
     )
-    expected = plan_file.dumps(make_plan(asked, seen))
-    assert plan_file.dumps(make_plan(reordered, moved)) == expected
+    expected = dumps(make_plan(asked, seen))
+    assert dumps(make_plan(reordered, moved)) == expected
 
 
 def _in_chunks(table: pa.Table, data: st.DataObject) -> pa.Table:

@@ -22,8 +22,8 @@ from tests.properties.loop_histories import (
 )
 from tests.properties.loop_laws import broken, copies_too_much
 
-from replan.model.declared.reconcile import DeviationKind, Reconcile
-from replan.reconciling.status import FitsNowhere
+from replan.model.api import DeviationKind, Reconcile
+from replan.reconciling.api import FitsNowhere
 
 HARD = as_found(fast=4, full=20, nightly=4_000)
 BROKER = as_found(fast=3, full=10, nightly=1_000)

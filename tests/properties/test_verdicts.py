@@ -21,20 +21,22 @@ from tests.properties.test_all_keys import World, worlds
 from tests.unit.reporting.rendered import drift_markdown
 
 from replan.errors import BadPlacement, UnsafePlan
-from replan.fleet.lake.delta import Lake
-from replan.fleet.perform import DRIFT_STAGES, Stage, perform_stages
-from replan.fleet.tasks.work import Task, Work
-from replan.model.declared.placement import Placement
-from replan.model.declared.where import MistakenPlacement
-from replan.model.snapshot import Snapshot
-from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.explanation import explain_partition
-from replan.planning.findings.drift_classes import DriftClass, DriftRule, OtherKind
-from replan.planning.findings.drift_report import DriftReport, drift_report
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
-from replan.reporting.drift.drift_text import render_drift, render_drift_json
-from replan.reporting.prometheus import render_drift_prometheus
+from replan.fleet.api import DRIFT_STAGES, Lake, Stage, Task, Work, perform_stages
+from replan.model.api import MistakenPlacement, Placement, Snapshot
+from replan.planning.api import (
+    DifferenceKind,
+    DriftClass,
+    DriftReport,
+    DriftRule,
+    OtherKind,
+    Plan,
+    RefusalRule,
+    WarningKind,
+    drift_report,
+    explain_partition,
+    make_plan,
+)
+from replan.reporting.api import render_drift, render_drift_json, render_drift_prometheus
 
 ENOUGH = settings(
     max_examples=count(fast=15, full=40, nightly=2_000),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from replan.scenarios.run import rewritten, run_scenario
+from replan.scenarios.api import rewritten, run_scenario
 
 pytestmark = pytest.mark.slow
 

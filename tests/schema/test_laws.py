@@ -23,12 +23,17 @@ from tests.schema.strategies import (
 )
 
 from replan.errors import BadPlacement
-from replan.model.declared.placement import Placement
-from replan.model.declared.where import Where
-from replan.placement_file.load import load_sources
-from replan.placement_file.schemas import PLACEMENT, directory, read_schema
-from replan.placement_file.sources import Source
-from replan.placement_file.yaml_text import EventParser, fastest_parser, python_parser
+from replan.model.api import Placement, Where
+from replan.placement_file.api import (
+    PLACEMENT,
+    EventParser,
+    Source,
+    directory,
+    fastest_parser,
+    load_sources,
+    python_parser,
+    read_schema,
+)
 
 SCHEMAS = sorted(p.name for p in directory().iterdir() if p.name.endswith(".json"))
 

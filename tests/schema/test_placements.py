@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 
 from replan.errors import BadPlacement
-from replan.placement_file.load import load_placement, load_sources
-from replan.placement_file.sources import read_source
-from replan.placement_file.yaml_text import fastest_parser, python_parser
+from replan.placement_file.api import (
+    fastest_parser,
+    load_placement,
+    load_sources,
+    python_parser,
+    read_source,
+)
 
 HERE = Path(__file__).parent
 ACCEPTS, REJECTS = HERE / "accepts", HERE / "rejects"

@@ -7,10 +7,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from replan.errors import BadFile
-from replan.model.names import TopicPartition
-from replan.model.rates import Rates
-from replan.placement_file.schemas import read_schema
-from replan.snapshots.rates_file import rates_document, rates_with_digest, read_rates
+from replan.model.api import Rates, TopicPartition
+from replan.placement_file.api import read_schema
+from replan.snapshots.api import rates_document, rates_with_digest, read_rates
 
 VALIDATOR = Draft202012Validator(read_schema("rates.v1.json"))
 HEAD = {"formatVersion": 1, "kind": "replan.rates"}

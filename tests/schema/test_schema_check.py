@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.schema.strategies import ANYTHING, KEYS, broken_placements, placements, whole_placements
 
-from replan.placement_file.schema import FORMATS, accepts
-from replan.placement_file.schema_messages import checker_of
-from replan.placement_file.schemas import PLACEMENT, Schema, read_schema
+from replan.placement_file.api import FORMATS, PLACEMENT, Schema, accepts, checker_of, read_schema
 
 SCHEMA = read_schema(PLACEMENT)
 TYPES = {

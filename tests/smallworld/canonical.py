@@ -13,15 +13,22 @@ from typing import Any
 from msgspec import Struct
 from tests.smallworld.settings import QUANTUM, SETTINGS
 
-from replan.applying.admission import AdmissionQueue
-from replan.applying.known import Repeat, RepeatedRefusal, RequestMemory
-from replan.applying.observation import MISSES, Neighbours, PartitionHistory, Readings
-from replan.applying.reasons.reason import Reason
-from replan.applying.run.application_run import ApplicationRun
-from replan.applying.tick.run_state import RunState
-from replan.model.names import BrokerId, TopicPartition
-from replan.planning.plans.moves import Move
-from replan.simulator.controller.state import Topic
+from replan.applying.api import (
+    MISSES,
+    AdmissionQueue,
+    ApplicationRun,
+    Neighbours,
+    PartitionHistory,
+    Readings,
+    Reason,
+    Repeat,
+    RepeatedRefusal,
+    RequestMemory,
+    RunState,
+)
+from replan.model.api import BrokerId, TopicPartition
+from replan.planning.api import Move
+from replan.simulator.api import Topic
 
 ATOMS = frozenset({type(None), bool, int, str, TopicPartition})
 Limits = tuple[float, float]

@@ -7,19 +7,12 @@ from tests.smallworld.settings import SETTLE_LOOKS
 from tests.smallworld.steps import THROTTLES, Steps
 from tests.smallworld.world import Ghost, SmallWorld, State
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import Status
-from replan.applying.reasons.holds import NeverEnding
-from replan.applying.reasons.notes import EntriesRemoved, RateRemoved
+from replan.applying.api import EntriesRemoved, NeverEnding, RateRemoved, Status, fold
 from replan.errors import Exit
-from replan.model.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS
-from replan.model.control_plane import Look
-from replan.model.names import Replicas
-from replan.model.partition import effective_min_isr
-from replan.planning.plans.moves import Move
-from replan.rehearsal.recording import known_throttles
-from replan.simulator.controller.commands import AlterReassignments
-from replan.simulator.controller.state import ClusterState
+from replan.model.api import FOLLOWER_RATE, FOLLOWER_REPLICAS, Look, Replicas, effective_min_isr
+from replan.planning.api import Move
+from replan.rehearsal.api import known_throttles
+from replan.simulator.api import AlterReassignments, ClusterState
 
 
 def broken_by_tick(steps: Steps, before: State, sent: Sent) -> Iterator[str]:

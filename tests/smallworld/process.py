@@ -16,45 +16,51 @@ from tests.smallworld.canonical import canonical
 from tests.smallworld.settings import QUANTUM, SETTINGS
 from tests.unit.applying.lab import Killed
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.journal.records import MoveRecord, Record
-from replan.applying.observation import Job
-from replan.applying.reasons.reason import HoldReason, Note
-from replan.applying.run.application_run import ApplicationRun
-from replan.applying.run.opening import opening
-from replan.applying.views.outcome import Outcome
-from replan.applying.views.progress import Progress
+from replan.applying.api import (
+    ApplicationRun,
+    HoldReason,
+    Job,
+    MemoryJournal,
+    MoveRecord,
+    Note,
+    Outcome,
+    Progress,
+    Record,
+    fold,
+    opening,
+)
 from replan.errors import Exit
-from replan.model.broker import LogDir
-from replan.model.configs import ConfigChange, ConfigScope
-from replan.model.control_plane import (
+from replan.model.api import (
     Answer,
+    ConfigChange,
+    ConfigScope,
     ElectionType,
+    LogDir,
     Look,
     NewPartitions,
     OutcomeUnknown,
+    Replicas,
+    Snapshot,
+    TopicPartition,
     Wanted,
     agreeing,
 )
-from replan.model.names import Replicas, TopicPartition
-from replan.model.snapshot import Snapshot
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import digest
-from replan.simulator.client_view import answers_of
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.physical_state import Simulation, World
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.commands import (
+from replan.planning.api import Plan, digest
+from replan.simulator.api import (
     AlterConfigs,
     AlterReassignments,
+    ClusterState,
     CommandSubject,
     ControllerCommand,
     CreatePartitions,
     ElectLeaders,
+    SimulatedControlPlane,
+    Simulation,
+    VirtualClock,
+    World,
+    answers_of,
+    decide_and_apply,
 )
-from replan.simulator.controller.decide import decide_and_apply
-from replan.simulator.controller.state import ClusterState
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ one move takes, so that the next one can meet it; brokers lag for less than it t
 
 from math import inf
 
-from replan.applying.settings import Settings
+from replan.applying.api import Settings
 
 QUANTUM = 5.0
 """Seconds of a tick; time goes in these."""

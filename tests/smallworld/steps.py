@@ -14,7 +14,7 @@ from tests.smallworld.process import APPENDS, DEADLY, Ill, Outside, Process, Sen
 from tests.smallworld.settings import LAG_QUANTA, LATEST_QUANTA, SETTLE_LOOKS
 from tests.smallworld.world import Ghost, Late, Pool, SmallWorld, State
 
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
@@ -23,19 +23,20 @@ from replan.model.configs import (
     ConfigChange,
     ConfigOperation,
     ConfigScope,
+    Replicas,
+    TopicPartition,
     topic_change,
 )
-from replan.model.names import Replicas, TopicPartition
-from replan.simulator.controller.commands import (
+from replan.simulator.api import (
     AlterConfigs,
     AlterIsr,
     AlterReassignments,
+    ClusterState,
     ControllerCommand,
     FenceBroker,
     UnfenceBroker,
+    decide_and_apply,
 )
-from replan.simulator.controller.decide import decide_and_apply
-from replan.simulator.controller.state import ClusterState
 
 THROTTLES = (LEADER_REPLICAS, FOLLOWER_REPLICAS, LEADER_RATE, FOLLOWER_RATE)
 

@@ -11,10 +11,9 @@ from tests.smallworld.search import Search
 from tests.smallworld.world import SmallWorld
 from tests.unit.applying.lab import MB, plan_of, simulation
 
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import Replicas, replicas
-from replan.planning.plans.plan import Plan
-from replan.simulator.controller.state import ClusterState
+from replan.model.api import MoveThrottle, Replicas, replicas
+from replan.planning.api import Plan
+from replan.simulator.api import ClusterState
 
 FOUR = brokers(4)
 MOST = by_profile(fast=300, ci=10_000, nightly=10_000_000)

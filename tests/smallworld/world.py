@@ -23,9 +23,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 from tests.smallworld.process import Fate
 
-from replan.model.names import Replicas
-from replan.planning.plans.plan import Plan
-from replan.simulator.controller.state import ClusterState
+from replan.model.api import Replicas
+from replan.planning.api import Plan
+from replan.simulator.api import ClusterState
 
 T = TypeVar("T")
 

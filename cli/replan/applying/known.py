@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from replan.model.control_plane import Answer, OutcomeUnknown, Rejected
 
-S = TypeVar("S", bound=Hashable)
+_S = TypeVar("_S", bound=Hashable)
 
 LONGEST_PAUSE = 30.0
 """Seconds before a request without a known outcome is sent once more."""
@@ -36,8 +36,8 @@ class RepeatedRefusal(Struct, frozen=True):
 
 
 def repeated_refusals(
-    before: Mapping[S, RepeatedRefusal], answers: Mapping[S, Answer], now: float
-) -> Mapping[S, RepeatedRefusal]:
+    before: Mapping[_S, RepeatedRefusal], answers: Mapping[_S, Answer], now: float
+) -> Mapping[_S, RepeatedRefusal]:
     """What is refused once these answers have come; with another answer, or another code, it begins again."""
     if not answers:
         return before
@@ -73,7 +73,7 @@ def again(known: Repeat | None, now: float, refusal: str = "") -> Repeat:
     return Repeat(times, now + pause, refusal)
 
 
-def held_since(before: Mapping[S, float], holding: Iterable[S], now: float) -> dict[S, float]:
+def held_since(before: Mapping[_S, float], holding: Iterable[_S], now: float) -> dict[_S, float]:
     """Since when each of these has held in every look; what does not hold now is left out.
 
     This is how looks agree: something that holds since long enough is believed. `now` is the end of the look: what it
@@ -82,21 +82,21 @@ def held_since(before: Mapping[S, float], holding: Iterable[S], now: float) -> d
     return {key: before.get(key, now) for key in holding}
 
 
-class RequestMemory(Struct, Generic[S], frozen=True):
+class RequestMemory(Struct, Generic[_S], frozen=True):
     """What a process knows of its requests, by what they are for."""
 
-    answers: Mapping[S, Answer] = field(default_factory=dict)
+    answers: Mapping[_S, Answer] = field(default_factory=dict)
     """To those of the tick before."""
-    refused: Mapping[S, RepeatedRefusal] = field(default_factory=dict)
+    refused: Mapping[_S, RepeatedRefusal] = field(default_factory=dict)
     """Those whose last answer was a refusal."""
-    repeats: Mapping[S, Repeat] = field(default_factory=dict)
+    repeats: Mapping[_S, Repeat] = field(default_factory=dict)
     """Those whose last one had no answer."""
-    unknown_since: Mapping[S, float] = field(default_factory=dict)
+    unknown_since: Mapping[_S, float] = field(default_factory=dict)
     """When one was sent that may still be on its way."""
-    suspected: Mapping[tuple[S, Hashable], float] = field(default_factory=dict)
+    suspected: Mapping[tuple[_S, Hashable], float] = field(default_factory=dict)
     """What looks have suggested so far, and since when."""
 
-    def answered(self, answers: Mapping[S, Answer], now: float) -> "RequestMemory[S]":
+    def answered(self, answers: Mapping[_S, Answer], now: float) -> "RequestMemory[_S]":
         """What is known once the requests of a tick were answered."""
         if not answers:
             return replace(self, answers={}) if self.answers else self
@@ -114,27 +114,27 @@ class RequestMemory(Struct, Generic[S], frozen=True):
             unknown_since=unknown,
         )
 
-    def with_repeats(self, unsent: Mapping[S, Repeat]) -> "RequestMemory[S]":
+    def with_repeats(self, unsent: Mapping[_S, Repeat]) -> "RequestMemory[_S]":
         """The same, where these were not sent."""
         return replace(self, repeats={**self.repeats, **unsent}) if unsent else self
 
-    def without_refusals(self, some: Iterable[S]) -> "RequestMemory[S]":
+    def without_refusals(self, some: Iterable[_S]) -> "RequestMemory[_S]":
         """The same where the refusals of some say nothing yet, as what they are for may end."""
         gone = self.refused.keys() & set(some) if self.refused else ()
         kept = {s: known for s, known in self.refused.items() if s not in gone}
         return replace(self, refused=kept) if gone else self
 
-    def refusal(self, subject: S, agreeing_seconds: float) -> Rejected | None:
+    def refusal(self, subject: _S, agreeing_seconds: float) -> Rejected | None:
         """The refusal of one, if it is believed."""
         return believed(self.refused.get(subject), agreeing_seconds)
 
-    def arrives_within(self, subject: S, now: float, quarantine_seconds: float) -> float | None:
+    def arrives_within(self, subject: _S, now: float, quarantine_seconds: float) -> float | None:
         """For how many seconds an earlier request may still arrive; None where none may."""
         since = self.unknown_since.get(subject)
         left = 0.0 if since is None else quarantine_seconds - (now - since)
         return left if left > 0 else None
 
-    def without_old(self, now: float, quarantine_seconds: float) -> "RequestMemory[S]":
+    def without_old(self, now: float, quarantine_seconds: float) -> "RequestMemory[_S]":
         """After the quarantine a request is no longer on its way."""
         if not self.unknown_since:
             return self

@@ -361,7 +361,7 @@ def _resized(before: Size | None, size: int, now: float) -> Size:
     return Size(size, now, now if size != before.bytes else before.moved_at, speed)
 
 
-K = TypeVar("K", bound=Hashable)
+_K = TypeVar("_K", bound=Hashable)
 
 
 class Job(Struct, frozen=True):
@@ -407,7 +407,7 @@ class TickInput(Struct, frozen=True, kw_only=True):
     overslept: float = 0.0
     """Seconds that the pause before it was longer than wanted: a rehearsal skips time in which nothing happens."""
 
-    def agreed(self, suspected: Mapping[K, float], suspicion: K, *, listed: bool) -> bool:
+    def agreed(self, suspected: Mapping[_K, float], suspicion: _K, *, listed: bool) -> bool:
         """Whether looks have agreed on a suspicion for long enough to conclude; `suspected`: since when.
 
         `listed`: it rests on what the controller lists, which is never old, or concludes nothing but another request.

@@ -24,7 +24,7 @@ _ESCAPES = re.compile(
 )
 _LONG_NUMBER = re.compile(r"[0-9]{4301}")
 """Python refuses to read longer ones, since that takes quadratic time (sys.get_int_max_str_digits)."""
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class NotJson(ValueError):
@@ -66,7 +66,7 @@ def parse_json(text: str) -> object:
     return parsed
 
 
-def decoded(content: bytes, kind: type[T]) -> tuple[T, int]:
+def decoded(content: bytes, kind: type[_T]) -> tuple[_T, int]:
     """The JSON in a file as a `kind`, and how many colons the file has: many times faster than `parse_json`.
 
     Of a key given twice msgspec takes the last. What it read, written again, then has fewer colons than the file, if
@@ -267,7 +267,7 @@ class Node(Struct, eq=False):
         return self.value
 
 
-def optional(node: Node | None, read: Callable[[Node], T], default: T) -> T:
+def optional(node: Node | None, read: Callable[[Node], _T], default: _T) -> _T:
     """What `read` makes of a value, or the default where there is none."""
     return default if node is None else read(node)
 

@@ -29,7 +29,7 @@ from replan.documents.json_text import INT32_MAX, INT64_MAX, MOST_REPLICAS, advi
 from replan.errors import BadFile
 from replan.model.names import BrokerId
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class Form(Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True, frozen=True):
@@ -60,7 +60,7 @@ def once_each(**lists: Sequence[int]) -> None:
             raise ValueError(f".{key}: broker {twice(brokers)} is listed twice; name it once")
 
 
-def twice(names: Iterable[T]) -> T | None:
+def twice(names: Iterable[_T]) -> _T | None:
     """The first of those that come more than once."""
     return next((name for name, number in Counter(names).items() if number > 1), None)
 
@@ -93,7 +93,7 @@ _LIMITS = {
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 
 
-def typed(value: object, kind: type[T], source: str, root: str = "$") -> T:
+def typed(value: object, kind: type[_T], source: str, root: str = "$") -> _T:
     """A parsed value as a `kind`; raises BadFile with the path of the first thing that does not fit.
 
     `root` is the path of the value itself. Nothing is converted: a text is no number, and a number no text.

@@ -4,7 +4,7 @@ Inline SVG, whose colours come from the style sheet of the page.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from html import escape
+from html import escape as escape_html
 from typing import NamedTuple
 
 CHART_WIDTH = 1_000.0
@@ -33,7 +33,7 @@ def axis(marks: Iterable[Mark], y: float = _LABELS, *, share: bool = False) -> s
     """The labels below or above a picture; `share`: placed by their share of its width."""
     return "".join(
         f'<text class="time{" last" if x > CHART_WIDTH - EDGE else ""}" x="{_share(x) if share else f"{x:.1f}"}" '
-        f'y="{y:.0f}">{escape(text)}</text>'
+        f'y="{y:.0f}">{escape_html(text)}</text>'
         for x, text in marks
     )
 
@@ -86,7 +86,8 @@ def column_chart(
     most, across = max(counts), ACROSS / len(counts)
     bars = "".join(
         f'<rect class="copy" x="{CHART_LEFT + at * across + 1:.1f}" y="{_BASE - (_BASE - _TOP) * number / most:.1f}" '
-        f'width="{across - 2:.1f}" height="{(_BASE - _TOP) * number / most:.1f}"><title>{escape(title)}</title></rect>'
+        f'width="{across - 2:.1f}" height="{(_BASE - _TOP) * number / most:.1f}">'
+        f"<title>{escape_html(title)}</title></rect>"
         for at, (number, title) in enumerate(zip(counts, titles, strict=True))
     )
     return _plot(label, bars, [(_TOP, f"{most:,}")], marks)
@@ -101,7 +102,7 @@ def _plot(
         for y, text in values
     )
     return (
-        f'<svg class="plot" role="img" aria-label="{escape(label)}">'
+        f'<svg class="plot" role="img" aria-label="{escape_html(label)}">'
         f'<svg viewBox="0 0 {CHART_WIDTH:.0f} {_HEIGHT:.0f}" preserveAspectRatio="none">{drawn}</svg>'
         f"{named}{axis(marks, share=True)}</svg>"
     )

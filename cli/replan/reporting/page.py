@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from html import escape
+from html import escape as escape_html
 from importlib.resources import files
 
 from replan.reporting.blocks import (
@@ -83,7 +83,7 @@ def page(
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{style_of(style)}</style></head>\n<body>\n{_THEME}\n"
+        f"<title>{escape_html(title)}</title><style>{style_of(style)}</style></head>\n<body>\n{_THEME}\n"
         + "\n".join(body)
         + f"\n<script>{script_of(script)}</script>\n</body></html>\n"
     )
@@ -155,7 +155,7 @@ def _fold(block: Folded) -> tuple[str, str]:
 
 
 def _text(text: str) -> str:
-    return escape(one_line(text))
+    return escape_html(one_line(text))
 
 
 def _prose(text: str) -> str:
@@ -181,7 +181,7 @@ def _legend(text: str) -> str:
 def _items(block: Items) -> str:
     items = [
         f"<li>{_spans(of.line.spans)}"
-        + (f"<pre>{escape(chr(10).join(map(one_line, of.under)))}</pre>" if of.under else "")
+        + (f"<pre>{escape_html(chr(10).join(map(one_line, of.under)))}</pre>" if of.under else "")
         + "</li>"
         for of in block.items[:ROWS_ON_PAGE]
     ]
@@ -222,7 +222,7 @@ def _cell(cell: Cell | Bar, column: Column) -> str:
     if column.pick and text:
         named = _text(cell_text(cell))
         text = f'<button type="button" class="pick" data-{column.pick}="{named}">{named}</button>'
-    return f'<td data-head="{escape(_head(cell, column))}"{_kind(column)}>{text}</td>'
+    return f'<td data-head="{escape_html(_head(cell, column))}"{_kind(column)}>{text}</td>'
 
 
 def _head(cell: Cell, column: Column) -> str:

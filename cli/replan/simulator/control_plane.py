@@ -190,7 +190,7 @@ def _silent(
 
 REASSIGNMENTS_PER_REQUEST = 5_000
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class SimulatedControlPlane:
@@ -492,7 +492,7 @@ class SimulatedControlPlane:
             self._watch(self._simulation)
 
 
-def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def _chunks(items: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
 

@@ -13,7 +13,7 @@ from replan.documents.typed import Form, Int64, Text, typed
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 
-KIND = "replan.rates"
+RATES_KIND = "replan.rates"
 
 
 class RatesForm(Form, frozen=True, kw_only=True):
@@ -59,4 +59,4 @@ def rates_document(rates: Rates) -> dict[str, object]:
     for name, rate in sorted(rates.bytes_per_second.items()):
         topics.setdefault(name.topic, {})[str(name.partition)] = rate
     cluster = {} if rates.cluster_id is None else {"clusterId": rates.cluster_id}
-    return {"formatVersion": 1, "kind": KIND, **cluster, "topics": topics}
+    return {"formatVersion": 1, "kind": RATES_KIND, **cluster, "topics": topics}

@@ -13,9 +13,18 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from tests.commandline import environment
 
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.files import RUN, commit_files, put_rows, replace_rows, run_in
-from replan.fleet.lake.tables import DECLARED, JUDGED, LakeTable
+from replan.fleet.api import (
+    DECLARED,
+    JUDGED,
+    RUN,
+    Hour,
+    Lake,
+    LakeTable,
+    commit_files,
+    put_rows,
+    replace_rows,
+    run_in,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -14,11 +14,9 @@ from tests.fleet.fleets import drawn_snapshot, keep_snapshot, kept_snapshots
 from tests.unit.snapshots.strategies import snapshots
 
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.snapshots import read_kept, rows_of_snapshot
-from replan.fleet.lake.tables import SNAPSHOTS
-from replan.model.snapshot import Snapshot
-from replan.snapshots.files import read_snapshot, write_snapshot
+from replan.fleet.api import SNAPSHOTS, Hour, Lake, read_kept, rows_of_snapshot
+from replan.model.api import Snapshot
+from replan.snapshots.api import read_snapshot, write_snapshot
 
 pytestmark = pytest.mark.slow
 

@@ -15,10 +15,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from replan.errors import BadFile, BadUsage
-from replan.fleet.lake.delta import Hour, Lake, hours_condition
-from replan.fleet.lake.files import replace_rows
-from replan.fleet.lake.tables import ERRORS, HISTORY, TABLES
-from replan.placement_file.schemas import read_schema
+from replan.fleet.api import ERRORS, HISTORY, TABLES, Hour, Lake, hours_condition, replace_rows
+from replan.placement_file.api import read_schema
 
 pytestmark = pytest.mark.slow
 

@@ -11,26 +11,33 @@ from tests.builders import snapshot, state
 from tests.fleet.fleets import keep_snapshot, kept_snapshots
 from tests.fleet.lake.test_lake_files import DAYS, MOMENT, NAMES, judged, rows
 
-from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.in_process import Here
-from replan.fleet.lake.arrivals import newest_version, touched_between
-from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.lake.files import (
+from replan.fleet.api import (
+    ERRORS,
     FEW_FILES,
+    JUDGED,
+    RATES,
     READ_FOR_ONE,
+    SNAPSHOTS,
+    Fleet,
+    FleetCluster,
+    Here,
+    Hour,
+    Lake,
+    LakeTable,
     RowFile,
+    Stage,
     commit_files,
+    from_lake,
+    judge_tasks,
     many,
     merged_file,
+    newest_version,
     put_rows,
+    read_kept,
     replace_rows,
     run_in,
+    touched_between,
 )
-from replan.fleet.lake.snapshots import read_kept
-from replan.fleet.lake.tables import ERRORS, JUDGED, RATES, SNAPSHOTS, LakeTable
-from replan.fleet.perform import Stage
-from replan.fleet.run import judge_tasks
-from replan.fleet.tasks.todo import from_lake
 
 pytestmark = pytest.mark.slow
 

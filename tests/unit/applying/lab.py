@@ -6,38 +6,47 @@ from typing import TypeVar
 
 from tests.builders import CLUSTER_ID, brokers, snapshot
 
-from replan.applying.abandoning import RunningCopies, abandon_application
-from replan.applying.journal.protocol import Journal, MemoryJournal
-from replan.applying.journal.records import Command, Record, Verb
-from replan.applying.run.loop import apply_plan
-from replan.applying.settings import Settings
-from replan.applying.steering import none_arrived
-from replan.applying.views.outcome import Outcome
-from replan.applying.views.progress import Progress
-from replan.model.broker import Broker
-from replan.model.configs import ConfigChange, ConfigResource, ConfigScope
-from replan.model.control_plane import (
+from replan.applying.api import (
+    Command,
+    Journal,
+    MemoryJournal,
+    Outcome,
+    Progress,
+    Record,
+    RunningCopies,
+    Settings,
+    Verb,
+    abandon_application,
+    apply_plan,
+    none_arrived,
+)
+from replan.model.api import (
     Answer,
+    Broker,
     ClusterWriter,
+    ConfigChange,
+    ConfigResource,
+    ConfigScope,
     ElectionType,
+    Features,
+    MoveThrottle,
     NewPartitions,
+    PartitionState,
     Rejected,
     ReplicaName,
+    Replicas,
+    TopicPartition,
     Wanted,
 )
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import Replicas, TopicPartition
-from replan.model.partition import PartitionState
-from replan.model.snapshot import Features
-from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import digest
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.faults import Schedule
-from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.versions import rules_of
-from replan.simulator.persistence.from_snapshot import from_snapshot
+from replan.planning.api import Move, Plan, digest
+from replan.simulator.api import (
+    Schedule,
+    SimulatedControlPlane,
+    Simulation,
+    VirtualClock,
+    from_snapshot,
+    rules_of,
+)
 
 T = TypeVar("T")
 MB = 1_000_000

@@ -11,27 +11,26 @@ from tests.unit.applying.lab import Boundary, Killed, Lab, T
 from tests.unit.applying.test_steering import at, ledger_of
 from tests.unit.applying.three_moves import MOVES, three_moves
 
-from replan.applying.abandoning import RunningCopies
-from replan.applying.journal.file import FileJournal
-from replan.applying.journal.originals import unpacked
-from replan.applying.journal.records import (
+from replan.applying.api import (
     Application,
     ApplicationStatus,
+    Cancelling,
     Command,
+    Ending,
+    FileJournal,
     LastRequest,
+    ListsLeft,
+    Outcome,
+    RunningCopies,
     Verb,
+    Volume,
+    unpacked,
+    watched,
 )
-from replan.applying.reasons.holds import Cancelling
-from replan.applying.reasons.notes import ListsLeft
-from replan.applying.views.outcome import Ending, Outcome
-from replan.applying.views.progress import Volume
-from replan.applying.views.waiting import watched
 from replan.errors import BadUsage, Exit, Held
-from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope
-from replan.model.names import Replicas, TopicPartition
-from replan.planning.plans.plan_file import loads
-from replan.planning.plans.requests import RequestKind
-from replan.reporting.application.progress_text import progress_line
+from replan.model.api import FOLLOWER_REPLICAS, ConfigScope, Replicas, TopicPartition
+from replan.planning.api import RequestKind, loads
+from replan.reporting.api import progress_line
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.unit.applying.lab import Boundary, Killed, Lab
 from tests.unit.applying.three_moves import three_moves
 
-from replan.applying.journal.records import Application
+from replan.applying.api import Application
 from replan.errors import Exit
 
 pytestmark = pytest.mark.slow

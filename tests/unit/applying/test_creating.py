@@ -4,40 +4,50 @@ from msgspec.structs import replace
 from tests.builders import TOPIC, TOPIC_ID, state
 from tests.unit.applying.lab import plan_of
 
-from replan.applying.journal.ledger import Ledger, RequestSubject
-from replan.applying.journal.records import CreateRecord, Status
-from replan.applying.known import RepeatedRefusal, RequestMemory
-from replan.applying.observation import Job, TickInput
-from replan.applying.partitions import End, Hold, Suspect
-from replan.applying.reasons.ends import (
+from replan.applying.api import (
+    CREATES,
+    Ask,
+    CreateRecord,
+    CreateStep,
+    End,
     Fact,
+    Hold,
+    Job,
+    Ledger,
+    MetadataBehind,
+    NewBrokerFenced,
     NotAsPlanned,
     NotCreated,
     OtherPartitions,
-    RejectedByKafka,
-)
-from replan.applying.reasons.holds import (
-    MetadataBehind,
-    NewBrokerFenced,
     PartitionsUnseen,
     Rechecking,
+    RejectedByKafka,
+    RepeatedRefusal,
+    RequestMemory,
+    RequestSubject,
+    Settings,
+    Status,
+    StepInput,
+    Suspect,
+    TickInput,
     TopicUnsettled,
 )
-from replan.applying.settings import Settings
-from replan.applying.steps.creating import CREATES, CreateStep
-from replan.applying.steps.step import Ask, StepInput
-from replan.model.broker import Broker
-from replan.model.control_plane import (
+from replan.model.api import (
     Accepted,
     Answer,
+    Broker,
+    BrokerId,
     Look,
     NewPartitions,
     OutcomeUnknown,
+    PartitionState,
+    Reassignment,
     Rejected,
+    TopicId,
+    TopicPartition,
+    replicas,
 )
-from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
-from replan.model.partition import PartitionState, Reassignment
-from replan.planning.plans.creates import Create
+from replan.planning.api import Create
 
 CREATE = Create(TOPIC, TOPIC_ID, 2, (replicas(3, 4, 5), replicas(4, 5, 1)))
 BEGUN = CreateRecord("a-1", TOPIC, TOPIC_ID, CREATE.count)

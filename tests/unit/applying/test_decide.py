@@ -8,43 +8,60 @@ from msgspec.structs import replace
 from tests.builders import brokers, move, state
 from tests.unit.applying.lab import plan_of
 
-from replan.applying.admission import TIMES_PASSED_OVER, Room
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import (
+from replan.applying.api import (
+    TIMES_PASSED_OVER,
+    Admitted,
     Application,
     ApplicationStatus,
+    AwaitingThrottle,
+    Decision,
+    Deferred,
+    Ended,
+    HoldReason,
+    InFlight,
+    Job,
     LastRequest,
     MoveRecord,
-    Reached,
-    Status,
-)
-from replan.applying.known import RepeatedRefusal, RequestMemory
-from replan.applying.observation import Job, TickInput
-from replan.applying.partitions import Admitted, Deferred, Ended, InFlight, Parked, Phase
-from replan.applying.reasons.holds import (
-    AwaitingThrottle,
     NewBrokerFenced,
     NextBatch,
     NoRoom,
     NoSlot,
+    Parked,
+    Phase,
+    Reached,
     Rechecking,
+    RepeatedRefusal,
+    RequestMemory,
+    Room,
+    RunState,
+    Settings,
+    Status,
+    ThrottleHistory,
+    TickInput,
     UncleanElectionPossible,
+    decide,
+    first_state,
+    fold,
 )
-from replan.applying.reasons.reason import HoldReason
-from replan.applying.settings import Settings
-from replan.applying.throttles import ThrottleHistory
-from replan.applying.tick.decide import decide
-from replan.applying.tick.run_state import Decision, RunState, first_state
-from replan.model.broker import LogDir
-from replan.model.configs import FOLLOWER_REPLICAS, ConfigScope, TopicSettings
-from replan.model.control_plane import Answer, Look, OutcomeUnknown, Rejected
-from replan.model.declared.placement import MoveThrottle
-from replan.model.layered import Layered
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.partition import PartitionState, Reassignment
-from replan.model.snapshot import Features
-from replan.planning.plans.moves import Move
-from replan.planning.plans.requests import Request, RequestKind
+from replan.model.api import (
+    FOLLOWER_REPLICAS,
+    Answer,
+    BrokerId,
+    ConfigScope,
+    Features,
+    Layered,
+    LogDir,
+    Look,
+    MoveThrottle,
+    OutcomeUnknown,
+    PartitionState,
+    Reassignment,
+    Rejected,
+    TopicPartition,
+    TopicSettings,
+    replicas,
+)
+from replan.planning.api import Move, Request, RequestKind
 
 APP = Application("a-1", ApplicationStatus.OPEN, "d", "m", "cluster", "ann")
 GUARDED = Features(replication_factor_guard=True, eligible_leader_replicas=True)

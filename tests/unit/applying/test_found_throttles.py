@@ -8,28 +8,28 @@ from tests.unit.applying.test_killed_log_moves import made as two_leave_a_direct
 from tests.unit.applying.test_steering import ledger_of
 from tests.unit.applying.three_moves import three_moves
 
-from replan.applying.journal.ledger import Ledger
-from replan.applying.views.standing import (
+from replan.applying.api import (
     FoundThrottle,
+    Ledger,
     Owner,
     found_throttles,
     nobodys,
     throttles_seen_twice,
     unknown_throttles,
 )
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     LEADER_REPLICAS,
     LOG_DIRS_RATE,
+    BrokerId,
     ConfigOperation,
     ConfigScope,
     SettingName,
     broker_change,
 )
-from replan.model.names import BrokerId
-from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.reporting.cluster.checkup_text import render_throttles, render_throttles_json
-from replan.simulator.cluster.faults import KillBroker
+from replan.planning.api import ThrottleSetting
+from replan.reporting.api import render_throttles, render_throttles_json
+from replan.simulator.api import KillBroker
 
 
 def test_replans_own_throttles_are_apart_from_others_with_what_was_before() -> None:

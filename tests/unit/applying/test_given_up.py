@@ -8,21 +8,22 @@ from tests.builders import FILE, brokers, placement, state
 from tests.readings import find_drift
 from tests.unit.applying.lab import MB, Lab, lab
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import Order
-from replan.applying.reasons.notes import ListsLeft
+from replan.applying.api import ListsLeft, Order, fold
 from replan.errors import Exit
-from replan.model.configs import MIN_INSYNC_REPLICAS, ConfigOperation, topic_change
-from replan.model.declared.placement import Placement
-from replan.model.declared.rules import ReplicaBlacklist
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.snapshot import Snapshot
-from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import ReasonKind
-from replan.planning.plans.plan import Plan
-from replan.snapshots.files import read_snapshot, write_snapshot
+from replan.model.api import (
+    MIN_INSYNC_REPLICAS,
+    BrokerId,
+    ConfigOperation,
+    Placement,
+    ReplicaBlacklist,
+    Snapshot,
+    TopicPartition,
+    Where,
+    replicas,
+    topic_change,
+)
+from replan.planning.api import DifferenceKind, Plan, ReasonKind, make_plan
+from replan.snapshots.api import read_snapshot, write_snapshot
 
 NAME = TopicPartition("orders", 0)
 BEFORE, GROWN, DRAINED = replicas(1, 2, 3), replicas(1, 2, 3, 4), replicas(1, 2, 4)

@@ -19,24 +19,21 @@ from tests.builders import move, snapshot, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, killed_anywhere, plan_of
 from tests.unit.applying.three_moves import stands_at_the_target, three_moves
 
-from replan.applying.journal.file import FileJournal
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.protocol import Journal
-from replan.applying.journal.records import Application, Record
-from replan.applying.settings import Settings
+from replan.applying.api import Application, FileJournal, Journal, Record, Settings, fold
 from replan.errors import Exit
-from replan.kafka.journal.entries import entry, record_of
-from replan.model.declared.placement import MoveThrottle
-from replan.model.snapshot import Snapshot
-from replan.placement_file.load import load_placement
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.reporting.application.outcome_text import outcome_text
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.faults import LoseRequests, WriteKind
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.persistence.from_snapshot import from_snapshot
-from replan.snapshots.files import read_snapshot
+from replan.kafka.api import entry, record_of
+from replan.model.api import MoveThrottle, Snapshot
+from replan.placement_file.api import load_placement
+from replan.planning.api import Plan, make_plan
+from replan.reporting.api import outcome_text
+from replan.simulator.api import (
+    LoseRequests,
+    SimulatedControlPlane,
+    VirtualClock,
+    WriteKind,
+    from_snapshot,
+)
+from replan.snapshots.api import read_snapshot
 
 pytestmark = pytest.mark.slow
 

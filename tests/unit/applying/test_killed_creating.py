@@ -6,9 +6,9 @@ from tests.builders import TOPIC, TOPIC_ID, move, state
 from tests.unit.applying.lab import MB, Boundary, Lab, killed_anywhere, lab
 
 from replan.errors import Exit
-from replan.model.names import replicas
-from replan.planning.plans.creates import Create
-from replan.simulator.cluster.faults import (
+from replan.model.api import replicas
+from replan.planning.api import Create
+from replan.simulator.api import (
     At,
     LagMetadata,
     LoseRequests,

@@ -5,22 +5,27 @@ from msgspec.structs import replace
 from tests.builders import TOPIC, TOPIC_ID, brokers, move, snapshot, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, killed_anywhere, lab
 
-from replan.applying.abandoning import RunningCopies
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import Application, ApplicationStatus, Verb
-from replan.applying.settings import Settings
-from replan.applying.views.outcome import Result
+from replan.applying.api import (
+    Application,
+    ApplicationStatus,
+    Result,
+    RunningCopies,
+    Settings,
+    Verb,
+    fold,
+)
 from replan.errors import Exit, Held
-from replan.model.broker import LogDir
-from replan.model.control_plane import Wanted
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.snapshot import Features
-from replan.planning.plans.log_dirs import LogMove
-from replan.rehearsal.recording import throttles_of
-from replan.simulator.cluster.faults import KillBroker, LoseRequests, StartBroker, WriteKind
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.persistence.from_snapshot import from_snapshot
+from replan.model.api import BrokerId, Features, LogDir, MoveThrottle, TopicPartition, Wanted
+from replan.planning.api import LogMove
+from replan.rehearsal.api import throttles_of
+from replan.simulator.api import (
+    KillBroker,
+    LoseRequests,
+    SimulatedControlPlane,
+    StartBroker,
+    WriteKind,
+    from_snapshot,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -6,26 +6,42 @@ import pytest
 from tests.builders import state
 from tests.unit.applying.lab import Boundary, Killed, Lab, killed_anywhere, lab
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import RecoveryRecord, Status, Verb
-from replan.applying.reasons.ends import EvidenceChanged
-from replan.applying.reasons.holds import RecoveryArrivalPossible
-from replan.applying.steps.recovering import evidence_differs, lost_records, probe, with_logs
-from replan.applying.views.outcome import Outcome
+from replan.applying.api import (
+    EvidenceChanged,
+    Outcome,
+    RecoveryArrivalPossible,
+    RecoveryRecord,
+    Status,
+    Verb,
+    evidence_differs,
+    fold,
+    lost_records,
+    probe,
+    with_logs,
+)
 from replan.errors import Exit
-from replan.model.configs import MIN_INSYNC_REPLICAS, ConfigOperation, topic_change
-from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.replica_logs import ReplicaLog
-from replan.planning.elections.recover import (
+from replan.model.api import (
+    MIN_INSYNC_REPLICAS,
+    BrokerId,
+    ConfigOperation,
+    ReplicaLog,
+    Replicas,
+    TopicPartition,
+    topic_change,
+)
+from replan.planning.api import (
+    Method,
+    Plan,
+    Recovery,
     RecoveryRequest,
+    Selection,
+    dumps,
+    loads,
     partitions_to_probe,
     recovery_elections,
 )
-from replan.planning.elections.selection import Selection
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import dumps, loads
-from replan.planning.recovery.recovery import Method, Recovery
-from replan.simulator.cluster.faults import (
+from replan.simulator.api import (
+    AlterConfigs,
     At,
     DropFromIsr,
     Fault,
@@ -38,7 +54,6 @@ from replan.simulator.cluster.faults import (
     StartBroker,
     WriteKind,
 )
-from replan.simulator.controller.commands import AlterConfigs
 
 pytestmark = pytest.mark.slow
 

@@ -5,23 +5,23 @@ from msgspec.structs import replace
 from tests.builders import TOPIC, move, state
 from tests.unit.applying.lab import MB, Boundary, Lab, killed_anywhere, lab
 
-from replan.applying.views.outcome import Result
+from replan.applying.api import Result
 from replan.errors import Exit
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     LEADER_RATE,
     LEADER_REPLICAS,
+    BrokerId,
     ConfigScope,
+    MoveThrottle,
     SettingName,
     broker_change,
     topic_change,
 )
-from replan.model.configs import ConfigOperation as Operation
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId
-from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.rehearsal.recording import throttles_of
-from replan.simulator.cluster.faults import (
+from replan.model.api import ConfigOperation as Operation
+from replan.planning.api import ThrottleSetting
+from replan.rehearsal.api import throttles_of
+from replan.simulator.api import (
     LagMetadata,
     LoseRequests,
     RepeatRequests,

@@ -13,29 +13,29 @@ from tests.unit.applying import test_killed_recovering as recovering
 from tests.unit.applying import test_killed_standing as standing
 from tests.unit.applying.lab import Lab
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.originals import Originals, unpacked
-from replan.applying.journal.records import ApplicationStatus, RecoveryRecord
-from replan.applying.observation import Job
-from replan.applying.run.opening import ended
-from replan.applying.steps.creating import CREATES
-from replan.applying.steps.kinds import KINDS
-from replan.applying.steps.log_moves import LOG_MOVES
-from replan.applying.steps.recovering import RECOVERIES
-from replan.applying.steps.standing_throttles import STANDING_THROTTLES
-from replan.applying.steps.step import AnyKind
-from replan.applying.views.standing import NOT_LOOKED_UP, open_application
-from replan.commands.inputs.plans import plan_about
+from replan.applying.api import (
+    CREATES,
+    KINDS,
+    LOG_MOVES,
+    NOT_LOOKED_UP,
+    RECOVERIES,
+    STANDING_THROTTLES,
+    AnyKind,
+    ApplicationStatus,
+    Job,
+    Originals,
+    RecoveryRecord,
+    ended,
+    fold,
+    open_application,
+    unpacked,
+)
+from replan.commands.api import plan_about
 from replan.errors import Exit
-from replan.placement_file.schemas import read_schema
-from replan.planning.plans.plan_file import digest, dumps, loads
-from replan.rehearsal.options import Options
-from replan.rehearsal.run import rehearse_plan
-from replan.rehearsal.setup import snapshot_of_plan
-from replan.reporting.lines import drawn
-from replan.reporting.plans.plan_difference import compare_plans
-from replan.reporting.plans.plan_report import plan_lines
-from replan.reporting.plans.steps_text import before_moves
+from replan.placement_file.api import read_schema
+from replan.planning.api import digest, dumps, loads
+from replan.rehearsal.api import Options, rehearse_plan, snapshot_of_plan
+from replan.reporting.api import before_moves, compare_plans, drawn, plan_lines
 
 LABS: Mapping[AnyKind, Callable[[], Lab]] = {
     CREATES: creating.growing,

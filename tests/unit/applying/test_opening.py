@@ -4,13 +4,21 @@ from msgspec.structs import replace
 from tests.builders import CLUSTER_ID, move, state
 from tests.unit.applying.lab import MB, lab
 
-from replan.applying.journal.ledger import Ledger, fold
-from replan.applying.journal.records import CHUNK_CHARACTERS, Application, ApplicationStatus, Forget
-from replan.applying.run.opening import KEPT_APPLICATIONS, closing, open_plan, opening
-from replan.applying.settings import Settings
-from replan.model.names import BrokerId
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import digest
+from replan.applying.api import (
+    CHUNK_CHARACTERS,
+    KEPT_APPLICATIONS,
+    Application,
+    ApplicationStatus,
+    Forget,
+    Ledger,
+    Settings,
+    closing,
+    fold,
+    open_plan,
+    opening,
+)
+from replan.model.api import BrokerId
+from replan.planning.api import Plan, digest
 
 ANN = Settings(owner="ann")
 PLAN = Plan(

@@ -8,14 +8,11 @@ from msgspec.structs import replace
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Lab, lab
 
-from replan.applying.views.progress import read_progress
-from replan.model.control_plane import Look
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.replica_logs import LogEnd
-from replan.planning.findings.health import Health
-from replan.planning.findings.replica_progress import (
+from replan.applying.api import read_progress
+from replan.model.api import BrokerId, LogEnd, Look, MoveThrottle, TopicPartition, replicas
+from replan.planning.api import (
     AskedPartition,
+    Health,
     Reading,
     ReplicaRow,
     ReplicaStatus,
@@ -23,7 +20,7 @@ from replan.planning.findings.replica_progress import (
     replica_rows,
     standing,
 )
-from replan.reporting.cluster.status_text import (
+from replan.reporting.api import (
     ClusterStatus,
     render_status,
     render_status_json,

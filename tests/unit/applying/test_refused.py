@@ -10,12 +10,9 @@ from tests.unit.applying import test_killed_recovering as recovering
 from tests.unit.applying import test_killed_standing as standing
 from tests.unit.applying.lab import MB, Boundary, Lab, lab
 
-from replan.applying.journal.ledger import fold
-from replan.applying.known import RepeatedRefusal, believed, repeated_refusals
-from replan.applying.views.outcome import Outcome
+from replan.applying.api import Outcome, RepeatedRefusal, believed, fold, repeated_refusals
 from replan.errors import Exit
-from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
-from replan.model.declared.placement import MoveThrottle
+from replan.model.api import Accepted, Answer, MoveThrottle, OutcomeUnknown, Rejected
 
 DENIED = Rejected(29, "TOPIC_AUTHORIZATION_FAILED", "Denied.")
 POLICY = Rejected(44, "POLICY_VIOLATION", "No.")

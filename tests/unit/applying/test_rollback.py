@@ -7,12 +7,10 @@ from tests.unit.applying.test_cancelling import COPYING, applications, cancelled
 from tests.unit.applying.test_steering import ledger_of
 from tests.unit.applying.three_moves import MOVES, stands_at_the_target, three_moves
 
-from replan.applying.journal.originals import before
+from replan.applying.api import before
 from replan.errors import BadUsage, Exit, Held
-from replan.model.names import replicas
-from replan.planning.making.way_back import WayBack, way_back
-from replan.planning.plans.origins import Origin
-from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
+from replan.model.api import replicas
+from replan.planning.api import Origin, Plan, RefusalRule, WarningKind, WayBack, way_back
 
 
 def back(made: Lab, to: str | None = None) -> Plan:

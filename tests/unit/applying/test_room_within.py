@@ -5,15 +5,11 @@ from msgspec.structs import replace
 from tests.builders import TOPIC_ID, brokers, move, snapshot, state
 from tests.unit.applying.lab import MB, Lab, killed_anywhere, lab
 
-from replan.applying.settings import Settings
+from replan.applying.api import Settings
 from replan.errors import Exit
-from replan.model.broker import LogDir
-from replan.model.control_plane import Wanted
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.snapshot import Features
-from replan.planning.plans.log_dirs import LogMove
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.persistence.from_snapshot import from_snapshot
+from replan.model.api import BrokerId, Features, LogDir, TopicPartition, Wanted
+from replan.planning.api import LogMove
+from replan.simulator.api import SimulatedControlPlane, from_snapshot
 
 B1 = BrokerId(1)
 LIES = TopicPartition("clicks", 0)

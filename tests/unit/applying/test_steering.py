@@ -7,39 +7,47 @@ from msgspec.structs import replace
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 
-from replan.applying.journal.ledger import Ledger, fold
-from replan.applying.journal.protocol import MemoryJournal
-from replan.applying.journal.records import (
+from replan.applying.api import (
     Application,
     ApplicationStatus,
     BrokerRates,
     Command,
+    Confirming,
+    Ending,
     Forget,
+    Ledger,
+    MemoryJournal,
+    MoveRates,
+    NoSlot,
+    Obeyed,
+    Paused,
+    RateRefused,
     Record,
+    Result,
+    Settings,
     Status,
     Verb,
-)
-from replan.applying.reasons.holds import Confirming, NoSlot, Paused
-from replan.applying.reasons.notes import Obeyed, RateRefused
-from replan.applying.settings import Settings
-from replan.applying.steering import (
-    MoveRates,
+    fold,
     for_application,
     kept_rates,
+    open_application,
     steered,
     taken_over,
     throttle_of,
+    watched,
 )
-from replan.applying.views.outcome import Ending, Result
-from replan.applying.views.standing import open_application
-from replan.applying.views.waiting import watched
 from replan.errors import BadFile, Exit
-from replan.model.configs import FOLLOWER_RATE, LEADER_RATE, ConfigScope
-from replan.model.declared.placement import MoveThrottle, SideRates
-from replan.model.names import BrokerId, TopicPartition
-from replan.reporting.cluster.status_text import application_lines
-from replan.reporting.lines import drawn
-from replan.simulator.cluster.faults import KillBroker
+from replan.model.api import (
+    FOLLOWER_RATE,
+    LEADER_RATE,
+    BrokerId,
+    ConfigScope,
+    MoveThrottle,
+    SideRates,
+    TopicPartition,
+)
+from replan.reporting.api import application_lines, drawn
+from replan.simulator.api import KillBroker
 
 pytestmark = pytest.mark.slow
 

@@ -8,34 +8,36 @@ from msgspec.structs import replace
 from tests.builders import TOPIC, TOPIC_ID
 from tests.unit.applying.lab import plan_of
 
-from replan.applying.journal.ledger import Ledger, RequestSubject
-from replan.applying.journal.records import CreateRecord, Status
-from replan.applying.known import RequestMemory
-from replan.applying.observation import Job, TickInput
-from replan.applying.partitions import End, Hold, Suspect
-from replan.applying.reasons.ends import NotCreated
-from replan.applying.reasons.holds import (
+from replan.applying.api import (
+    Ask,
     Cancelling,
     CreateArrivalPossible,
+    CreateRecord,
+    End,
+    FromRecord,
+    Hold,
+    HoldReason,
+    Job,
+    Ledger,
     NextBatch,
+    NotCreated,
     PartitionsUnseen,
     Paused,
     Rechecking,
-    Stopping,
-)
-from replan.applying.reasons.reason import HoldReason
-from replan.applying.settings import Settings
-from replan.applying.steps.step import (
-    Ask,
-    FromRecord,
+    RequestMemory,
+    RequestSubject,
+    Settings,
+    Status,
     StepInput,
     StepsDecided,
     StepVerdict,
+    Stopping,
+    Suspect,
+    TickInput,
     judge_steps,
     suspected,
 )
-from replan.model.control_plane import Look
-from replan.model.names import TopicPartition
+from replan.model.api import Look, TopicPartition
 
 NAME = TopicPartition(TOPIC, 7)
 SETTINGS = Settings()

@@ -8,30 +8,31 @@ from msgspec.structs import replace
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab, plan_of
 
-from replan.applying.abandoning import clear_throttles
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.originals import unpacked
-from replan.applying.journal.protocol import Journal, MemoryJournal, PatientJournal
-from replan.applying.journal.records import (
+from replan.applying.api import (
     Application,
     ApplicationStatus,
-    OriginalsChunk,
-    PlanChunk,
-    Record,
-    SavedRate,
-)
-from replan.applying.reasons.holds import (
     AwaitingThrottle,
+    Ending,
+    Journal,
     JournalSilent,
     LookTooOld,
+    MemoryJournal,
     NewBrokerFenced,
     NoSlot,
+    OriginalsChunk,
     OutcomePending,
+    PatientJournal,
+    PlanChunk,
+    ReadingsApart,
+    Record,
+    Result,
+    SavedRate,
+    Settings,
+    clear_throttles,
+    fold,
+    open_plan,
+    unpacked,
 )
-from replan.applying.reasons.notes import ReadingsApart
-from replan.applying.run.opening import open_plan
-from replan.applying.settings import Settings
-from replan.applying.views.outcome import Ending, Result
 from replan.errors import (
     BadFile,
     BadUsage,
@@ -41,25 +42,25 @@ from replan.errors import (
     ReplanError,
     WrongCluster,
 )
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     MIN_INSYNC_REPLICAS,
+    BrokerId,
     ConfigOperation,
     ConfigScope,
+    MoveThrottle,
+    Replicas,
+    TopicPartition,
     broker_change,
+    replicas,
     topic_change,
 )
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
-from replan.planning.plans import requests
-from replan.planning.plans.moves import StandaloneElection
-from replan.planning.plans.origins import Origin
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import dumps
-from replan.reporting.application.outcome_text import outcome_text
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.faults import (
+from replan.planning.api import Origin, Plan, RequestKind, StandaloneElection, dumps
+from replan.reporting.api import outcome_text
+from replan.simulator.api import (
+    AlterConfigs,
+    AlterReassignments,
     At,
     Disconnect,
     DropFromIsr,
@@ -70,11 +71,8 @@ from replan.simulator.cluster.faults import (
     SendRequest,
     SlowLooks,
     StartBroker,
+    VirtualClock,
     WriteKind,
-)
-from replan.simulator.controller.commands import (
-    AlterConfigs,
-    AlterReassignments,
 )
 
 GROW = move([1, 2, 3], [1, 2, 4], size=50 * MB)
@@ -278,7 +276,7 @@ def test_after_an_unknown_outcome_a_different_request_waits_for_85_seconds() -> 
     assert made.clock.now() > 85
     said = [p.holds[GROW.partition] for p in made.reports if p.holds and GROW.partition in p.holds]
     pending = OutcomePending(
-        requests.RequestKind.EXPAND, replicas(1, 2, 3, 4), requests.RequestKind.ASSIGN, seconds=70
+        RequestKind.EXPAND, replicas(1, 2, 3, 4), RequestKind.ASSIGN, seconds=70
     )
     assert pending in said
 

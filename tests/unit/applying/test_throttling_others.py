@@ -6,32 +6,45 @@ import pytest
 from tests.builders import CLUSTER_ID, move, state
 from tests.unit.applying.lab import MB, Boundary, Lab, killed_anywhere, lab
 
-from replan.applying.abandoning import RunningCopies, clear_throttles
-from replan.applying.journal.ledger import Ledger, fold
-from replan.applying.journal.records import Application, ApplicationStatus, Command, Verb
-from replan.applying.other_tools import not_ours, plan_of_throttle
-from replan.applying.reasons.notes import RateKept, RateLowered, RateRemoved, SlowerAlready
-from replan.applying.settings import Settings
-from replan.applying.views.outcome import Ending
-from replan.applying.views.standing import Owner, found_throttles
+from replan.applying.api import (
+    Application,
+    ApplicationStatus,
+    Command,
+    Ending,
+    Ledger,
+    Owner,
+    RateKept,
+    RateLowered,
+    RateRemoved,
+    RunningCopies,
+    Settings,
+    SlowerAlready,
+    Verb,
+    clear_throttles,
+    fold,
+    found_throttles,
+    not_ours,
+    plan_of_throttle,
+)
 from replan.errors import Exit, Held
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    BrokerId,
     ConfigOperation,
     ConfigScope,
+    Look,
+    Reassignment,
+    TopicPartition,
+    Wanted,
     broker_change,
     topic_change,
 )
-from replan.model.control_plane import Look, Wanted
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.partition import Reassignment
-from replan.planning.plans.plan_file import dumps, loads
-from replan.planning.safety.plan_laws import require_lawful
-from replan.rehearsal.recording import throttles_of
-from replan.simulator.cluster.faults import KillBroker, StartBroker
+from replan.planning.api import dumps, loads, require_lawful
+from replan.rehearsal.api import throttles_of
+from replan.simulator.api import KillBroker, StartBroker
 
 pytestmark = pytest.mark.slow
 

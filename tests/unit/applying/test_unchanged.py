@@ -8,26 +8,36 @@ from msgspec.structs import replace
 from tests.builders import brokers, move, state
 from tests.unit.applying.lab import plan_of
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import (
+from replan.applying.api import (
     Application,
     ApplicationStatus,
+    Job,
+    KeptHolds,
     LastRequest,
     MoveRecord,
+    PartitionInput,
     Reached,
+    Repeat,
+    RunState,
+    Settings,
     Status,
+    TickInput,
+    decide,
+    first_state,
+    fold,
 )
-from replan.applying.known import Repeat
-from replan.applying.observation import Job, TickInput
-from replan.applying.partitions import PartitionInput
-from replan.applying.settings import Settings
-from replan.applying.tick.decide import decide
-from replan.applying.tick.run_state import KeptHolds, RunState, first_state
-from replan.model.configs import TopicSettings
-from replan.model.control_plane import Look, OutcomeUnknown, Rejected
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.partition import PartitionState, Reassignment
-from replan.planning.plans.requests import RequestKind
+from replan.model.api import (
+    BrokerId,
+    Look,
+    OutcomeUnknown,
+    PartitionState,
+    Reassignment,
+    Rejected,
+    TopicPartition,
+    TopicSettings,
+    replicas,
+)
+from replan.planning.api import RequestKind
 
 COPY = move([1, 2, 3], [1, 2, 4], size=100)
 NAME = COPY.partition

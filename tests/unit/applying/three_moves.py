@@ -3,15 +3,15 @@
 from tests.builders import move, state
 from tests.unit.applying.lab import MB, Lab, lab
 
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     LEADER_REPLICAS,
+    BrokerId,
     ConfigOperation,
+    MoveThrottle,
     broker_change,
     topic_change,
 )
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId
 
 MOVES = (
     move([1, 2, 3], [4, 2, 5], partition=0, size=20 * MB),

@@ -8,7 +8,7 @@ from types import FrameType
 
 import pytest
 
-from replan.documents.files import read_bytes, read_text, write_files
+from replan.documents.api import read_bytes, read_text, write_files
 from replan.errors import BadFile
 
 

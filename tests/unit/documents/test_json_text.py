@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.documents.json_text import NotJson, decoded, parse_document, parse_json
+from replan.documents.api import NotJson, decoded, parse_document, parse_json
 from replan.errors import BadFile
 
 WRONG_TEXTS = [

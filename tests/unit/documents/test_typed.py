@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import pytest
 from msgspec import Meta, Struct
 
-from replan.documents.typed import typed
+from replan.documents.api import typed
 from replan.errors import BadFile
 
 

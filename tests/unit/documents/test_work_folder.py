@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.commandline import environment
 
-from replan.documents.files import work_folder
+from replan.documents.api import work_folder
 
 HOLD = """
 import sys

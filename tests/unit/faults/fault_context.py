@@ -3,10 +3,9 @@
 from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 
-from replan.faults.kinds import FaultContext
-from replan.model.broker import LogDir
-from replan.model.names import BrokerId, TopicId
-from replan.rehearsal.setup import cluster_of
+from replan.faults.api import FaultContext
+from replan.model.api import BrokerId, LogDir, TopicId
+from replan.rehearsal.api import cluster_of
 
 CONTEXT = FaultContext(
     cluster_of(

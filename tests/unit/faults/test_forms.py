@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from tests.unit.faults.fault_context import CONTEXT
 
-from replan.faults.kinds import Kind
-from replan.faults.read import FORMS, read_fault, read_schedule
-from replan.faults.token_reader import TokenReader
-from replan.scenarios.run import run_scenario
-from replan.simulator.cluster.faults import At
+from replan.faults.api import FORMS, Kind, TokenReader, read_fault, read_schedule
+from replan.scenarios.api import run_scenario
+from replan.simulator.api import At
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "faults.md"
 FOUNDING = """\

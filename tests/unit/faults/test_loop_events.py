@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from replan.applying.journal.records import Verb
+from replan.applying.api import Verb
 from replan.errors import BadUsage
-from replan.faults.read import FIRST_WORDS, LOOP_FORMS, What, read_loop_event
+from replan.faults.api import FIRST_WORDS, LOOP_FORMS, What, read_loop_event
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "faults.md"
 

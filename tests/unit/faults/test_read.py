@@ -4,35 +4,37 @@ import pytest
 from tests.unit.faults.fault_context import CONTEXT
 
 from replan.errors import BadUsage
-from replan.faults.read import FORMS, by_words, read_fault, read_schedule
-from replan.faults.token_reader import TokenReader
-from replan.model.configs import ConfigChange, ConfigOperation, ConfigScope
-from replan.model.control_plane import ElectionType
-from replan.model.names import BrokerId, TopicPartition
-from replan.simulator.cluster.faults import (
+from replan.faults.api import FORMS, TokenReader, by_words, read_fault, read_schedule
+from replan.model.api import (
+    BrokerId,
+    ConfigChange,
+    ConfigOperation,
+    ConfigScope,
+    ElectionType,
+    TopicPartition,
+)
+from replan.simulator.api import (
+    AlterConfigs,
+    AlterReassignments,
     At,
+    DeleteTopic,
     Disconnect,
     DropFromIsr,
+    ElectLeaders,
     Fault,
+    FenceBroker,
     KillBroker,
     LagMetadata,
     LoseRequests,
     Produce,
+    RebalanceLeaders,
     RepeatRequests,
     SendRequest,
     SlowBroker,
     StartBroker,
     StopBroker,
-    WriteKind,
-)
-from replan.simulator.controller.commands import (
-    AlterConfigs,
-    AlterReassignments,
-    DeleteTopic,
-    ElectLeaders,
-    FenceBroker,
-    RebalanceLeaders,
     UnregisterBroker,
+    WriteKind,
 )
 
 B3 = BrokerId(3)

@@ -2,7 +2,7 @@
 
 import threading
 
-from replan.kafka.clock import SystemClock, process_seconds
+from replan.kafka.api import SystemClock, process_seconds
 
 
 def test_time_passes_while_one_sleeps() -> None:

@@ -2,27 +2,30 @@
 
 from tests.unit.kafka.test_messages import page, topic
 
-from replan.kafka.reads.configs import settings_from_configs
-from replan.kafka.reads.look import tables
-from replan.kafka.reads.partitions import PartitionColumns
-from replan.kafka.writes import chunks, refused_unasked
-from replan.model.configs import (
+from replan.kafka.api import (
+    PartitionColumns,
+    chunks,
+    refused_unasked,
+    settings_from_configs,
+    tables,
+)
+from replan.model.api import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
     UNCLEAN_ELECTION,
+    BrokerId,
     ConfigOperation,
     Configs,
     ConfigScope,
     ConfigSource,
     ConfigValue,
+    Rejected,
     TopicSettings,
     broker_change,
     topic_change,
 )
-from replan.model.control_plane import Rejected
-from replan.model.names import BrokerId
 
 
 def configured(minimum: str = "2", **more: ConfigValue) -> Configs:

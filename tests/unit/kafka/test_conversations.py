@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from replan.kafka.wire.conversations import Conversation, SocketWait, converse
+from replan.kafka.api import Conversation, SocketWait, converse
 
 
 def waking(at: float, word: str) -> Conversation[str]:

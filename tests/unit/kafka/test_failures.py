@@ -16,7 +16,7 @@ from kafka.errors import (
     for_code,
 )
 
-from replan.kafka.failures import (
+from replan.kafka.api import (
     ALTER_REASSIGNMENTS,
     DESCRIBE_PARTITIONS,
     LIST_REASSIGNMENTS,
@@ -26,7 +26,7 @@ from replan.kafka.failures import (
     reason,
     retriable,
 )
-from replan.model.control_plane import Accepted, Answer, OutcomeUnknown, Rejected
+from replan.model.api import Accepted, Answer, OutcomeUnknown, Rejected
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.kafka.conftest import OPENER
 
 from replan.errors import BadFile
-from replan.kafka.client_properties import ClientProperties, client_properties
+from replan.kafka.api import ClientProperties, client_properties
 
 MODULES = "org.apache.kafka.common.security"
 PLAIN = f"{MODULES}.plain.PlainLoginModule required"

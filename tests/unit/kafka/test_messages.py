@@ -14,25 +14,23 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataResponse
 
-from replan.kafka.reads.brokers import described_brokers, tells_fenced, with_members
-from replan.kafka.reads.log_dirs import (
+from replan.kafka.api import (
     Directory,
     Logs,
-    all_cordoned,
-    directories,
-    logs_told,
-    topic_bases,
-)
-from replan.kafka.reads.partitions import (
     Page,
     PartitionColumns,
+    all_cordoned,
+    described_brokers,
+    directories,
+    logs_told,
     metadata,
     partitions_described,
     states,
+    tells_fenced,
+    topic_bases,
+    with_members,
 )
-from replan.model.broker import Broker, LogDir
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.partition import Reassignment
+from replan.model.api import Broker, BrokerId, LogDir, Reassignment, TopicPartition, replicas
 
 Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 Partition = Topic.DescribeTopicPartitionsResponsePartition

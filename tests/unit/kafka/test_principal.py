@@ -10,16 +10,18 @@ from typing import Any
 import pytest
 from kafka.errors import KafkaConnectionError
 
-from replan.kafka.certificates import CertificateProblem, refused_certificate
-from replan.kafka.client_properties import (
+from replan.kafka.api import (
     ANONYMOUS,
+    DESCRIBE_QUORUM,
+    CertificateProblem,
     ClientProperties,
     client_properties,
+    explained_refusal,
     principal_of,
+    refused_certificate,
+    retriable,
+    valid_until,
 )
-from replan.kafka.failures import explained_refusal, retriable
-from replan.kafka.reads.access import DESCRIBE_QUORUM
-from replan.kafka.security import valid_until
 
 
 class Given:

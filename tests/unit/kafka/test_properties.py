@@ -7,7 +7,7 @@ import pytest
 from rich.pretty import pretty_repr
 
 from replan.errors import BadFile, BadUsage
-from replan.kafka.client_properties import (
+from replan.kafka.api import (
     Address,
     ClientProperties,
     client_properties,

@@ -7,7 +7,7 @@ import pytest
 from kafka.record import MemoryRecords, MemoryRecordsBuilder
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
-from replan.kafka.record_batches import anonymous, batches
+from replan.kafka.api import anonymous, batches
 
 
 def batch(

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.kafka.conftest import OPENER
 
-from replan.kafka.property_keys import Keys, UnsupportedKey
-from replan.kafka.security import tls_context
+from replan.kafka.api import Keys, UnsupportedKey, tls_context
 
 
 def context(**written: str) -> ssl.SSLContext:

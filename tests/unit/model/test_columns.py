@@ -5,7 +5,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.model.columns import (
+from replan.model.api import (
     BROKER_LIST,
     PAD,
     from_lists,

@@ -6,18 +6,22 @@ from pathlib import Path
 from tests.builders import FILE, placement
 
 import replan
-from replan.model.declared.intents import Intents
-from replan.model.declared.placement import StandingThrottles, ThrottledReplicas
-from replan.model.declared.policy import Acknowledgement, Requirement
-from replan.model.declared.recovery import RecoveryRule, RecoveryStrategy
-from replan.model.declared.rules import LeaderRule, TopicRule
-from replan.model.declared.topic_patterns import (
+from replan.model.api import (
+    Acknowledgement,
+    Intents,
+    LeaderRule,
+    RecoveryRule,
+    RecoveryStrategy,
+    Requirement,
+    StandingThrottles,
+    ThrottledReplicas,
+    TopicRule,
+    Where,
     by_particularity,
     most_specific_patterns,
     ties,
     winners,
 )
-from replan.model.declared.where import Where
 
 TOPICS = ("orders", "orders-eu", "pay", "pay-eu-1")
 DECIDE = {of.__name__ for of in (by_particularity, most_specific_patterns, ties, winners)}

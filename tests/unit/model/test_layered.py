@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.model.layered import ENTRIES_BEFORE_COPY, Layered
+from replan.model.api import ENTRIES_BEFORE_COPY, Layered
 
 NUMBERS = st.integers(0, 6)
 

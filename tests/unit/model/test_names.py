@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import lists, state
 
-from replan.model.names import TopicPartition, is_internal, parse_topic_partition
+from replan.model.api import TopicPartition, is_internal, parse_topic_partition
 
 
 @given(st.text("ab.-_", min_size=1), st.integers(0, 10**6))

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 from tests.strategies import Fleetlet, fleetlets
 
-from replan.model.configs import ConfigSource, TopicSettings
-from replan.model.names import TopicPartition
+from replan.model.api import ConfigSource, TopicPartition, TopicSettings
 
 NAMES = st.sampled_from(["", "clicks", "orders", "orders.", "orders.eu", "zz", "__offsets"])
 

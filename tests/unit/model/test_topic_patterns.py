@@ -1,6 +1,6 @@
 import pytest
 
-from replan.model.declared.topic_patterns import literal_prefix, matches, ties, winners
+from replan.model.api import literal_prefix, matches, ties, winners
 
 
 @pytest.mark.parametrize(

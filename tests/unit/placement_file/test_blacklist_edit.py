@@ -6,11 +6,8 @@ import pytest
 from tests.builders import listed_leader
 
 from replan.errors import BadUsage, ReplanError
-from replan.model.declared.placement import LeaderBlacklist, RackBlacklist
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId
-from replan.placement_file.load import load_placement
-from replan.placement_file.text_edit import add_to_blacklist, remove_from_blacklist
+from replan.model.api import BrokerId, LeaderBlacklist, RackBlacklist, Where
+from replan.placement_file.api import add_to_blacklist, load_placement, remove_from_blacklist
 
 SEVEN = listed_leader(7, reason="disk at 92 %", review_by="2026-12-01")
 WRITTEN = "{broker: 7, reason: disk at 92 %, reviewBy: 2026-12-01}"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from replan.errors import BadFile, ReplanError
-from replan.model.names import BrokerId, TopicPartition
-from replan.placement_file.kafka_json import read_election_file
+from replan.model.api import BrokerId, TopicPartition
+from replan.placement_file.api import read_election_file
 
 TWO = {TopicPartition("orders", 0): None, TopicPartition("orders-eu", 11): None}
 

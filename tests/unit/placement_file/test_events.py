@@ -4,9 +4,10 @@ import sys
 
 import pytest
 
-from replan.model.garbage_collection import garbage_collection_paused
-from replan.placement_file.sources import Problems, Source
-from replan.placement_file.yaml_text import (
+from replan.model.api import garbage_collection_paused
+from replan.placement_file.api import (
+    Problems,
+    Source,
     YamlList,
     YamlMapping,
     fastest_parser,

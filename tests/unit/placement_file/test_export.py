@@ -7,13 +7,9 @@ from msgspec.structs import replace
 from tests.builders import CLUSTER_ID, brokers, snapshot, state
 
 from replan.errors import BadUsage
-from replan.model.declared.placement import Placement
-from replan.model.partition import PartitionState
-from replan.placement_file.export import export_placement
-from replan.placement_file.load import load_sources
-from replan.placement_file.sources import Source
-from replan.placement_file.yaml_text import fastest_parser
-from replan.planning.making.planner import make_plan
+from replan.model.api import PartitionState, Placement
+from replan.placement_file.api import Source, export_placement, fastest_parser, load_sources
+from replan.planning.api import make_plan
 
 NAMES = st.one_of(
     st.from_regex(r"[a-zA-Z0-9._-]{1,6}", fullmatch=True).filter(lambda n: n not in {".", ".."}),

@@ -7,15 +7,15 @@ import pytest
 from tests.builders import snapshot, state
 
 from replan.errors import BadFile
-from replan.model.names import TopicPartition
-from replan.placement_file.kafka_json import (
+from replan.model.api import TopicPartition
+from replan.placement_file.api import (
     election_json,
     import_kafka_json,
+    load_placement,
     read_election_file,
     reassignment_json,
 )
-from replan.placement_file.load import load_placement
-from replan.planning.making.planner import make_plan
+from replan.planning.api import make_plan
 
 SEEN = snapshot(
     [

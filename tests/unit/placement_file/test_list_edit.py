@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from replan.errors import BadUsage
-from replan.placement_file.load import load_placement
-from replan.placement_file.text_edit import DeclaredLists, patch_of
+from replan.placement_file.api import DeclaredLists, load_placement, patch_of
 
 TEXT = """\
 # What payments need.

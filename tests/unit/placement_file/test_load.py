@@ -3,20 +3,20 @@ from pathlib import Path
 import pytest
 
 from replan.errors import BadPlacement
-from replan.model.columns import EXPLICIT_SCHEMA, as_list_array
-from replan.model.declared.placement import (
+from replan.model.api import (
+    EXPLICIT_SCHEMA,
+    BrokerId,
     LeaderBlacklist,
     MoveThrottle,
     Placement,
     PreferredLeader,
     SideRates,
     TopicEntry,
+    TopicPartition,
+    Where,
+    as_list_array,
 )
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId, TopicPartition
-from replan.placement_file.load import load_placement, load_sources
-from replan.placement_file.sources import Source
-from replan.placement_file.yaml_text import fastest_parser
+from replan.placement_file.api import Source, fastest_parser, load_placement, load_sources
 
 WHOLE = """\
 version: 1

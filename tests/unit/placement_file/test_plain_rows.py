@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.placement_file.sources import Problems, Source
-from replan.placement_file.yaml_text import (
+from replan.placement_file.api import (
     EventParser,
+    Problems,
+    Source,
     YamlList,
     YamlMapping,
     fastest_parser,

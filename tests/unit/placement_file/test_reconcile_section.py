@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from replan.model.declared.placement import Placement
-from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile, Window, Windows
-from replan.placement_file.load import load_placement
-from replan.placement_file.units import check_zone, parse_days
-from replan.reporting.plans.placement_difference import (
+from replan.model.api import DeviationKind, HoldLimits, Placement, Reconcile, Window, Windows
+from replan.placement_file.api import check_zone, load_placement, parse_days
+from replan.reporting.api import (
     compare_placements,
     render_placement_difference,
 )

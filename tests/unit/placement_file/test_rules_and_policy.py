@@ -5,32 +5,37 @@ from fractions import Fraction
 from msgspec.structs import replace
 from tests.builders import within
 
-from replan.model.declared.placement import (
-    Placement,
-    StandingRate,
-    StandingThrottles,
-    ThrottledReplicas,
-)
-from replan.model.declared.policy import Acknowledgement, Limit, Measure, Requirement
-from replan.model.declared.recovery import RecoveryStrategy
-from replan.model.declared.rules import (
+from replan.model.api import (
+    Acknowledgement,
+    BrokerId,
     BrokerRange,
     BrokerSelector,
     LeaderRule,
+    Limit,
     LogDirBlacklist,
+    Measure,
+    Placement,
+    RecoveryStrategy,
     ReplicaBlacklist,
+    Requirement,
     Spread,
+    StandingRate,
+    StandingThrottles,
+    ThrottledReplicas,
     TopicRule,
+    Where,
 )
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId
-from replan.placement_file.digest import digest_of
-from replan.placement_file.entries import read_rules
-from replan.placement_file.load import declared_placement
-from replan.placement_file.read import merge
-from replan.placement_file.sections import read_small_sections
-from replan.placement_file.sources import Problems, Source
-from replan.placement_file.yaml_text import fastest_parser, read_yaml_document
+from replan.placement_file.api import (
+    Problems,
+    Source,
+    declared_placement,
+    digest_of,
+    fastest_parser,
+    merge,
+    read_rules,
+    read_small_sections,
+    read_yaml_document,
+)
 
 WHOLE = """\
 version: 1

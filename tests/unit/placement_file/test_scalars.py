@@ -3,7 +3,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.placement_file.scalars import means_itself, read_plain, read_plain_key
+from replan.placement_file.api import means_itself, read_plain, read_plain_key
 
 
 @pytest.mark.parametrize(

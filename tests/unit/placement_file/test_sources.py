@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replan.errors import BadPlacement
-from replan.placement_file.load import lines_and_columns, load_placement
-from replan.placement_file.sources import Source, find_files, read_source
+from replan.placement_file.api import (
+    Source,
+    find_files,
+    lines_and_columns,
+    load_placement,
+    read_source,
+)
 
 NOBODY = 65534
 READ = """

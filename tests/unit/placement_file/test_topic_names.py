@@ -1,6 +1,6 @@
 import pytest
 
-from replan.placement_file.units import check_topic, check_topic_or_pattern
+from replan.placement_file.api import check_topic, check_topic_or_pattern
 
 
 @pytest.mark.parametrize(

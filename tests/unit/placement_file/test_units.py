@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
-from replan.placement_file.units import (
+from replan.model.api import LARGEST_RATE, SMALLEST_RATE
+from replan.placement_file.api import (
     format_rate,
     parse_broker_range,
     parse_day,

@@ -8,21 +8,26 @@ from msgspec.structs import replace
 from tests.builders import move, snapshot, state
 from tests.unit.applying.lab import plan_of
 
-from replan.model.access import Access, ClockDifference
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId, TopicId, replicas
-from replan.model.snapshot import Features
-from replan.planning.findings.checkup import (
+from replan.model.api import (
+    Access,
+    BrokerId,
+    ClockDifference,
+    Features,
+    MoveThrottle,
+    TopicId,
+    replicas,
+)
+from replan.planning.api import (
     CheckKind,
+    Create,
     Level,
+    Plan,
     clock_check,
     cluster_checks,
     missing_to_apply,
     permission_checks,
 )
-from replan.planning.plans.creates import Create
-from replan.planning.plans.plan import Plan
-from replan.reporting.cluster.checkup_text import check_text, render_checkup, render_checkup_json
+from replan.reporting.api import check_text, render_checkup, render_checkup_json
 
 JOURNAL = "__replan_journal"
 EVERYTHING = frozenset(

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import move, state
 
-from replan.model.names import BrokerId
-from replan.planning.making.admission_order import Urgency, admission_order, urgency
-from replan.planning.plans.moves import ObservedMove
+from replan.model.api import BrokerId
+from replan.planning.api import ObservedMove, Urgency, admission_order, urgency
 
 
 def copy(

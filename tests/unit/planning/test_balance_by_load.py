@@ -10,18 +10,24 @@ from tests.readings import find_drift
 from tests.unit.planning.test_planning_by_rule import after
 
 from replan.errors import UnsafePlan, WrongCluster
-from replan.model.declared.placement import LeaderBlacklist, Placement, PreferredLeader
-from replan.model.declared.rules import Balance, BalanceMeasure, Spread, Tolerance, TopicRule
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.rates import Rates
-from replan.model.snapshot import Snapshot
-from replan.planning.explanation import explain_partition
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import ReasonKind
-from replan.planning.plans.plan import Plan, WarningKind
-from replan.reporting.sentences import warning_text
-from replan.snapshots.rates_file import rates_with_digest
+from replan.model.api import (
+    Balance,
+    BalanceMeasure,
+    BrokerId,
+    LeaderBlacklist,
+    Placement,
+    PreferredLeader,
+    Rates,
+    Snapshot,
+    Spread,
+    Tolerance,
+    TopicPartition,
+    TopicRule,
+    Where,
+)
+from replan.planning.api import Plan, ReasonKind, WarningKind, explain_partition, make_plan
+from replan.reporting.api import warning_text
+from replan.snapshots.api import rates_with_digest
 
 HERE = Where(FILE, 9, 3)
 RULED = {"*": TopicRule(HERE, "*", spread=Spread.NONE)}

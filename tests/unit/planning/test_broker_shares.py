@@ -5,11 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import brokers, move, placement, snapshot, state
 
-from replan.model.names import BrokerId
-from replan.model.snapshot import Snapshot
-from replan.planning.findings.broker_shares import Holding, broker_shares
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
+from replan.model.api import BrokerId, Snapshot
+from replan.planning.api import Holding, Plan, broker_shares, make_plan
 
 LISTS = st.lists(st.permutations([1, 2, 3, 4, 5]).map(lambda p: p[:3]), min_size=1, max_size=6)
 

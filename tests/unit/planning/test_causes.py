@@ -3,12 +3,8 @@
 import pytest
 from tests.builders import FILE, placement
 
-from replan.model.declared.placement import Placement
-from replan.model.declared.rules import ReplicaBlacklist, TopicRule
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId, replicas
-from replan.planning.findings.causes import Causes
-from replan.planning.plans.plan import FACTS, Refusal, RefusalRule
+from replan.model.api import BrokerId, Placement, ReplicaBlacklist, TopicRule, Where, replicas
+from replan.planning.api import FACTS, Causes, Refusal, RefusalRule
 
 
 def refused(topic: str, partition: int = 0, rule: RefusalRule = RefusalRule.CORDONED) -> Refusal:

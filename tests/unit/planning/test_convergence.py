@@ -6,14 +6,25 @@ from hypothesis import strategies as st
 from tests.builders import CLUSTER_ID, move, placement, snapshot, state
 
 from replan.errors import Exit, WrongCluster
-from replan.model.declared.placement import MoveThrottle, Side, SideRates
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.rates import JudgedBy, Rates
-from replan.planning.making.convergence import NeverConverges, TooSlow, check_convergence
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import Move
-from replan.planning.plans.plan_file import dumps, loads
-from replan.planning.plans.requests import SLOTS
+from replan.model.api import (
+    BrokerId,
+    JudgedBy,
+    MoveThrottle,
+    Rates,
+    Side,
+    SideRates,
+    TopicPartition,
+)
+from replan.planning.api import (
+    SLOTS,
+    Move,
+    NeverConverges,
+    TooSlow,
+    check_convergence,
+    dumps,
+    loads,
+    make_plan,
+)
 
 B1, B4 = BrokerId(1), BrokerId(4)
 

@@ -13,29 +13,40 @@ from tests.builders import FILE, brokers, placement, snapshot, state, within
 from tests.readings import find_drift, plan_text
 
 from replan.errors import BadPlacement, Exit, UnsafePlan
-from replan.model.declared.placement import LeaderBlacklist, Placement
-from replan.model.declared.policy import Limit, Measure
-from replan.model.declared.rules import (
+from replan.model.api import (
+    FIXED_COUNT,
     Balance,
     BalanceMeasure,
+    BrokerId,
+    LeaderBlacklist,
     LeaderRule,
+    Limit,
+    Measure,
+    Placement,
     ReplicaBlacklist,
+    Snapshot,
     Spread,
     Tolerance,
+    TopicPartition,
     TopicRule,
+    Where,
+    replicas,
 )
-from replan.model.declared.where import Where
-from replan.model.names import FIXED_COUNT, BrokerId, TopicPartition, replicas
-from replan.model.snapshot import Snapshot
-from replan.planning.compared import compared
-from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.making.limits import LimitExceeded
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.conflicts import ConstraintKind, Lack, Shortage
-from replan.planning.plans.plan import Plan, RefusalRule
-from replan.planning.plans.plan_file import dumps, loads
-from replan.planning.safety.plan_laws import require_lawful
-from replan.snapshots.json_form import from_document, to_document
+from replan.planning.api import (
+    ConstraintKind,
+    DifferenceKind,
+    Lack,
+    LimitExceeded,
+    Plan,
+    RefusalRule,
+    Shortage,
+    compared,
+    dumps,
+    loads,
+    make_plan,
+    require_lawful,
+)
+from replan.snapshots.api import from_document, to_document
 
 HERE = Where(FILE, 9, 3)
 TWO = [state([1, 2, 3]), state([2, 3, 4], partition=1)]

@@ -10,28 +10,36 @@ from msgspec.structs import replace
 from tests.builders import brokers, listed_leader, placement, snapshot, state
 from tests.readings import find_drift
 
-from replan.model.configs import (
+from replan.model.api import (
     LEADER_RATE,
     LEADER_REPLICAS,
+    TOPICS_SCHEMA,
+    BrokerId,
     ConfigScope,
     ConfigSource,
     ConfigValue,
-    SettingName,
-)
-from replan.model.declared.placement import (
+    OwnApplication,
+    PartitionState,
     Placement,
+    RecoveryRule,
+    RecoveryStrategy,
+    SettingName,
+    Snapshot,
     StandingRate,
     StandingThrottles,
     ThrottledReplicas,
+    TopicPartition,
+    Where,
+    replicas,
 )
-from replan.model.declared.recovery import RecoveryRule, RecoveryStrategy
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.partition import PartitionState
-from replan.model.snapshot import TOPICS_SCHEMA, OwnApplication, Snapshot
-from replan.planning.findings.drift_classes import CLASS_OF, Difference, DriftClass, DriftRule
-from replan.planning.findings.drift_report import drift_report
-from replan.planning.plans.standing_throttles import ThrottleSetting
+from replan.planning.api import (
+    CLASS_OF,
+    Difference,
+    DriftClass,
+    DriftRule,
+    ThrottleSetting,
+    drift_report,
+)
 
 
 def classes(declared: Placement, seen: Snapshot) -> list[Difference]:

@@ -4,9 +4,8 @@ import pyarrow as pa
 from msgspec.structs import replace
 from tests.builders import snapshot, state
 
-from replan.model.configs import ConfigSource
-from replan.model.partition import PartitionState
-from replan.planning.findings.health import health_of
+from replan.model.api import ConfigSource, PartitionState
+from replan.planning.api import health_of
 
 
 def word(found: PartitionState) -> str | None:

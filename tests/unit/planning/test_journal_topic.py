@@ -7,14 +7,16 @@ import pytest
 from tests.builders import brokers, snapshot, state
 from tests.readings import find_drift
 
-from replan.model.declared.placement import Placement
-from replan.model.names import JOURNAL_TOPIC, TopicId, TopicPartition, replicas
-from replan.model.snapshot import Snapshot
-from replan.placement_file.load import load_placement
-from replan.planning.making.journal_topic import plan_with_journal, snapshot_with_journal
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan_file import dumps, loads
-from replan.planning.safety.plan_laws import require_lawful
+from replan.model.api import JOURNAL_TOPIC, Placement, Snapshot, TopicId, TopicPartition, replicas
+from replan.placement_file.api import load_placement
+from replan.planning.api import (
+    dumps,
+    loads,
+    make_plan,
+    plan_with_journal,
+    require_lawful,
+    snapshot_with_journal,
+)
 
 MOVE = "assignments: {orders: {partitions: {0: [4, 5, 6]}}"
 OWN = ', "__replan_journal": {partitions: {0: [6, 2, 4]}}'

@@ -4,14 +4,20 @@ import pytest
 from tests.builders import move, placement, snapshot, state
 
 from replan.errors import BadUsage, Exit
-from replan.model.declared.policy import Limit, Limits, Measure
-from replan.model.declared.where import Where
-from replan.planning.making.limits import Exceeded, LimitExceeded, Used, check_limits, raised
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import dumps, loads
-from replan.planning.plans.preview import estimate
+from replan.model.api import Limit, Limits, Measure, Where
+from replan.planning.api import (
+    Exceeded,
+    LimitExceeded,
+    Move,
+    Plan,
+    Used,
+    check_limits,
+    dumps,
+    estimate,
+    loads,
+    make_plan,
+    raised,
+)
 
 MOVES = [
     move([1, 2, 3], [4, 5, 3], size=100, leader=1),

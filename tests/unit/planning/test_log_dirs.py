@@ -10,20 +10,30 @@ from tests.builders import FILE, brokers, placement, snapshot, state, within
 from tests.readings import find_drift
 
 from replan.errors import BadPlacement
-from replan.model.broker import HEADROOM, LogDir
-from replan.model.declared.placement import Placement
-from replan.model.declared.policy import Limit, Measure
-from replan.model.declared.rules import Balance, LogDirBlacklist, ReplicaBlacklist
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId
-from replan.model.snapshot import Snapshot
-from replan.planning.findings.drift_classes import OtherKind
-from replan.planning.making.limits import LimitExceeded
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.log_dirs import log_drains
-from replan.planning.plans.plan import RefusalRule, WarningKind
-from replan.planning.plans.plan_file import dumps, loads
-from replan.planning.safety.placing_refusals import BalanceUnreachable
+from replan.model.api import (
+    HEADROOM,
+    Balance,
+    BrokerId,
+    Limit,
+    LogDir,
+    LogDirBlacklist,
+    Measure,
+    Placement,
+    ReplicaBlacklist,
+    Snapshot,
+    Where,
+)
+from replan.planning.api import (
+    BalanceUnreachable,
+    LimitExceeded,
+    OtherKind,
+    RefusalRule,
+    WarningKind,
+    dumps,
+    loads,
+    log_drains,
+    make_plan,
+)
 
 HERE = Where(FILE, 9, 3)
 B4 = BrokerId(4)

@@ -3,18 +3,18 @@
 import pytest
 from tests.builders import TOPIC_ID, lists, move, state
 
-from replan.model.names import TopicId
-from replan.model.partition import PartitionState
-from replan.planning.plans.moves import Move
-from replan.planning.plans.next_request import (
+from replan.model.api import PartitionState, TopicId
+from replan.planning.api import (
     Done,
+    Move,
     NextStep,
     OffPath,
+    Request,
+    RequestKind,
     Stale,
     Wait,
     next_request,
 )
-from replan.planning.plans.requests import Request, RequestKind
 
 MOVE = move([1, 2, 3], [4, 2, 5])
 GROW = move([1, 2], [1, 2, 3])

@@ -14,13 +14,24 @@ from tests.builders import listed_leader, move, placement, snapshot, state
 from tests.strategies import BROKERS, Fleetlet, fleetlets, replica_lists
 
 from replan.errors import BadFile
-from replan.model.declared.placement import MoveThrottle, SideRates
-from replan.model.names import BrokerId, TopicPartition
-from replan.placement_file.schemas import read_schema
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import Move, MoveReason, ReasonKind, StandaloneElection
-from replan.planning.plans.plan import FACTS, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
-from replan.planning.plans.plan_file import digest, dumps, loads
+from replan.model.api import BrokerId, MoveThrottle, SideRates, TopicPartition
+from replan.placement_file.api import read_schema
+from replan.planning.api import (
+    FACTS,
+    Move,
+    MoveReason,
+    Plan,
+    PlanWarning,
+    ReasonKind,
+    Refusal,
+    RefusalRule,
+    StandaloneElection,
+    WarningKind,
+    digest,
+    dumps,
+    loads,
+    make_plan,
+)
 
 SCHEMA = read_schema("plan.v1.json")
 VALIDATOR = Draft202012Validator(SCHEMA)

@@ -5,14 +5,9 @@ from msgspec.structs import replace
 from tests.builders import TOPIC_ID, brokers, listed_leader, placement, snapshot, state
 
 from replan.errors import BadPlacement
-from replan.model.broker import Broker
-from replan.model.declared.placement import MoveThrottle, Placement
-from replan.model.names import BrokerId, TopicId, replicas
-from replan.model.snapshot import Snapshot
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import Move, MoveReason, ReasonKind
-from replan.planning.plans.plan import Plan, WarningKind
-from replan.reporting.sentences import warning_text
+from replan.model.api import Broker, BrokerId, MoveThrottle, Placement, Snapshot, TopicId, replicas
+from replan.planning.api import Move, MoveReason, Plan, ReasonKind, WarningKind, make_plan
+from replan.reporting.api import warning_text
 
 THREE = snapshot([state([1, 2, 3])])
 

@@ -13,30 +13,43 @@ from tests.profiles import examples
 from tests.readings import find_drift
 
 from replan.errors import BadPlacement
-from replan.model.broker import Broker
-from replan.model.declared.placement import LeaderBlacklist, Placement, RackBlacklist
-from replan.model.declared.policy import Acknowledgement, Requirement
-from replan.model.declared.rules import (
+from replan.model.api import (
+    Acknowledgement,
     Balance,
+    Broker,
+    BrokerId,
     BrokerRange,
     BrokerSelector,
+    LeaderBlacklist,
     LeaderRule,
+    OwnApplication,
+    Placement,
+    RackBlacklist,
+    RememberedOrder,
     ReplicaBlacklist,
+    Requirement,
+    Snapshot,
     Spread,
+    TopicPartition,
     TopicRule,
+    Where,
 )
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.snapshot import OwnApplication, RememberedOrder, Snapshot
-from replan.planning.blacklist_report import EntryState, blacklist_report
-from replan.planning.comparison.alignment import Alignment
-from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.explanation import explain_partition
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import Move, MoveReason, ReasonKind
-from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
-from replan.planning.safety.placing_refusals import BalanceUnreachable
-from replan.reporting.cluster.checkup_text import render_blacklist
+from replan.planning.api import (
+    Alignment,
+    BalanceUnreachable,
+    DifferenceKind,
+    EntryState,
+    Move,
+    MoveReason,
+    Plan,
+    ReasonKind,
+    RefusalRule,
+    WarningKind,
+    blacklist_report,
+    explain_partition,
+    make_plan,
+)
+from replan.reporting.api import render_blacklist
 
 pytestmark = pytest.mark.slow
 

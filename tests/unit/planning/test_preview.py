@@ -5,11 +5,8 @@ from collections.abc import Sequence
 import pytest
 from tests.builders import move
 
-from replan.model.declared.placement import MoveThrottle, SideRates
-from replan.model.names import BrokerId
-from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.preview import Estimate, estimate, planned_requests
+from replan.model.api import BrokerId, MoveThrottle, SideRates
+from replan.planning.api import Estimate, Move, Plan, estimate, planned_requests
 
 
 def plan(*moves: Move, throttle: MoveThrottle | None = None) -> Plan:

@@ -4,9 +4,8 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import snapshot, state
 
-from replan.model.names import replicas
-from replan.model.partition import PartitionState
-from replan.planning.findings.health import Awaited, Comeback, awaited, elr_gone, health_of
+from replan.model.api import PartitionState, replicas
+from replan.planning.api import Awaited, Comeback, awaited, elr_gone, health_of
 
 
 def lost(

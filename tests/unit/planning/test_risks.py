@@ -4,15 +4,17 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import TOPIC_ID, lists, move
 
-from replan.model.declared.placement import MoveThrottle, SideRates
-from replan.model.declared.policy import Measure
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.snapshot import OwnApplication
-from replan.planning.findings.risks import RiskKind, risks
-from replan.planning.plans.creates import Create
-from replan.planning.plans.log_dirs import LogMove
-from replan.planning.plans.plan import Plan
-from replan.reporting.sentences import RISKS, risk_text
+from replan.model.api import (
+    BrokerId,
+    Measure,
+    MoveThrottle,
+    OwnApplication,
+    SideRates,
+    TopicPartition,
+    replicas,
+)
+from replan.planning.api import Create, LogMove, Plan, RiskKind, risks
+from replan.reporting.api import RISKS, risk_text
 
 SLOW = MoveThrottle(1_000_000)
 CALM = Plan("c", "d", {}, (move([1, 2, 3], [1, 2, 4], size=1),), throttle=SLOW)

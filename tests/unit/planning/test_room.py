@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import brokers, move, placement, snapshot, state
 
-from replan.model.broker import HEADROOM, LogDir
-from replan.model.names import BrokerId, TopicPartition
-from replan.planning.making.planner import make_plan
-from replan.planning.making.room import Disks, in_room_order
-from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import RefusalRule
-from replan.planning.plans.plan_file import dumps, loads
+from replan.model.api import HEADROOM, BrokerId, LogDir, TopicPartition
+from replan.planning.api import Disks, Move, RefusalRule, dumps, in_room_order, loads, make_plan
 
 TOTAL = 1000
 KEPT = int(TOTAL * HEADROOM)

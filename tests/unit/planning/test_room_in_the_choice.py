@@ -10,16 +10,19 @@ from tests.builders import brokers, placement, snapshot, state, within
 from tests.unit.planning.test_planning_by_rule import drain, ruled, targets
 from tests.unit.planning.test_room import KEPT, TOTAL, disk
 
-from replan.model.broker import LogDir
-from replan.model.declared.placement import Placement
-from replan.model.declared.reconcile import DeviationKind, Reconcile
-from replan.model.declared.rules import Balance, Spread
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId
-from replan.model.partition import PartitionState
-from replan.model.snapshot import Snapshot
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import RefusalRule, WarningKind
+from replan.model.api import (
+    Balance,
+    BrokerId,
+    DeviationKind,
+    LogDir,
+    PartitionState,
+    Placement,
+    Reconcile,
+    Snapshot,
+    Spread,
+    Where,
+)
+from replan.planning.api import RefusalRule, WarningKind, make_plan
 
 FULL = {DeviationKind.LOG_DIR_FULL: 900}
 

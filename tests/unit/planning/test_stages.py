@@ -6,18 +6,29 @@ from tests.builders import FILE, brokers, placement, snapshot, state
 from tests.unit.planning.test_room import disk
 
 from replan.errors import BadUsage, Exit
-from replan.model.broker import Broker
-from replan.model.declared.placement import Placement
-from replan.model.declared.policy import Limit, Limits, Measure
-from replan.model.declared.rules import Apart, ReplicaBlacklist, TopicRule
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId
-from replan.model.snapshot import Snapshot
-from replan.planning.making.limits import LimitExceeded
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan, RefusalRule, WarningKind
-from replan.planning.plans.plan_file import dumps, loads
-from replan.reporting.sentences import refusal_text
+from replan.model.api import (
+    Apart,
+    Broker,
+    BrokerId,
+    Limit,
+    Limits,
+    Measure,
+    Placement,
+    ReplicaBlacklist,
+    Snapshot,
+    TopicRule,
+    Where,
+)
+from replan.planning.api import (
+    LimitExceeded,
+    Plan,
+    RefusalRule,
+    WarningKind,
+    dumps,
+    loads,
+    make_plan,
+)
+from replan.reporting.api import refusal_text
 
 HERE = Where(FILE, 9, 3)
 MB = 10**6

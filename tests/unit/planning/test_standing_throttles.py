@@ -5,34 +5,28 @@ from msgspec.structs import replace
 from tests.builders import FILE, brokers, placement, snapshot, state
 from tests.readings import find_drift
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import SavedRate, SavedReplicaList
-from replan.applying.views.standing import as_planned_from
+from replan.applying.api import SavedRate, SavedReplicaList, as_planned_from, fold
 from replan.errors import BadPlacement
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    BrokerId,
     Configs,
     ConfigScope,
     ConfigSource,
     ConfigValue,
-)
-from replan.model.declared.placement import (
+    Limit,
+    Measure,
     Placement,
+    Snapshot,
     StandingRate,
     StandingThrottles,
     ThrottledReplicas,
+    Where,
 )
-from replan.model.declared.policy import Limit, Measure
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId
-from replan.model.snapshot import Snapshot
-from replan.planning.making.limits import LimitExceeded
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import WarningKind
-from replan.planning.plans.plan_file import dumps, loads
+from replan.planning.api import LimitExceeded, WarningKind, dumps, loads, make_plan
 
 HERE = Where(FILE, 9, 3)
 ALL = ThrottledReplicas(HERE, frozenset("*"), frozenset("*"))

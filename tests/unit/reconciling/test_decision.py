@@ -9,27 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile, Window, Windows
-from replan.model.names import TopicPartition
-from replan.reconciling.decision import (
+from replan.model.api import DeviationKind, HoldLimits, Reconcile, TopicPartition, Window, Windows
+from replan.reconciling.api import (
     FREED_SECONDS,
     Act,
+    Begun,
+    BrokersDown,
+    EndedWorse,
     FoundDeviation,
     HoldFacts,
     Holds,
-    Rest,
-    decide_loop,
-    judged_by_policy,
-    most_down,
-)
-from replan.reconciling.memory import Begun, Memory, changed
-from replan.reconciling.status import (
-    BrokersDown,
-    EndedWorse,
+    Memory,
     MovedTooOften,
     NoHistory,
     NotAllowed,
     RacksDown,
+    Rest,
     Round,
     RoundResult,
     RoundsFail,
@@ -38,8 +33,13 @@ from replan.reconciling.status import (
     TooEarly,
     UnderMinIsr,
     WindowClosed,
+    changed,
+    decide_loop,
+    is_open,
+    judged_by_policy,
+    most_down,
+    opens_at,
 )
-from replan.reconciling.windows import is_open, opens_at
 
 KIND = DeviationKind.PLACEMENT_CHANGED
 ORDERS = TopicPartition("orders", 0)

@@ -13,12 +13,9 @@ from tests.builders import brokers, placement, snapshot, state
 from tests.unit.reconciling.test_loop import HOUR, MB, Reader, end_of, lists_of, reader, rounds_of
 from tests.unit.reconciling.test_proposing import Heard
 
-from replan.model.broker import LogDir
-from replan.model.declared.reconcile import DeviationKind
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.planning.comparison.alignment import Alignment
-from replan.planning.findings.full_log_dirs import FullLogDir, full_log_dirs
-from replan.reconciling.status import (
+from replan.model.api import BrokerId, DeviationKind, LogDir, TopicPartition, replicas
+from replan.planning.api import Alignment, FullLogDir, full_log_dirs
+from replan.reconciling.api import (
     DeclaredByList,
     FillsLogDirs,
     FitsNowhere,
@@ -28,9 +25,8 @@ from replan.reconciling.status import (
     RoundResult,
     WhyNot,
 )
-from replan.rehearsal.reconcile import Month, Release, run_loop
-from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.persistence.from_snapshot import from_snapshot
+from replan.rehearsal.api import Month, Release, run_loop
+from replan.simulator.api import Simulation, from_snapshot
 
 SIZES = (300, 200, 100, 50)
 """MB of the partitions, which all lie on broker 1."""

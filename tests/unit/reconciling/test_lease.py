@@ -4,23 +4,24 @@ from pathlib import Path
 
 import pytest
 
-from replan.applying.journal.records import Forget
+from replan.applying.api import Forget
 from replan.errors import BadFile
-from replan.reconciling.history import History
-from replan.reconciling.memory import Memory
-from replan.reconciling.status import LeaseHeld, SomebodyPaused
-from replan.reconciling.store import (
+from replan.reconciling.api import (
     CLAIM_SECONDS,
     LEASE_BEAT_SECONDS,
     LEASE_DEAD_SECONDS,
     FolderStore,
+    History,
+    LeaseHeld,
     LeaseKeeper,
+    Memory,
     MemoryStore,
+    SomebodyPaused,
     history_records,
     load,
     memory_records,
 )
-from replan.simulator.clock import VirtualClock
+from replan.simulator.api import VirtualClock
 
 
 def two() -> tuple[VirtualClock, LeaseKeeper, LeaseKeeper]:

@@ -9,24 +9,31 @@ from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 from tests.unit.applying.lab import Killed
 
-from replan.applying.journal.protocol import SteeredJournal
-from replan.applying.journal.records import LoopCommand, Verb
-from replan.applying.settings import Settings
-from replan.model.declared.placement import Placement
-from replan.model.declared.reconcile import DeviationKind
-from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
-from replan.model.snapshot import Snapshot
-from replan.placement_file.load import load_placement
-from replan.planning.plans.plan import Plan
-from replan.reconciling.loop import Loop, LoopPorts, LoopSettings
-from replan.reconciling.memory import OFTEN, Memory
-from replan.reconciling.status import (
+from replan.applying.api import LoopCommand, Settings, SteeredJournal, Verb
+from replan.model.api import (
+    BrokerId,
+    DeviationKind,
+    Placement,
+    Replicas,
+    Snapshot,
+    TopicPartition,
+    replicas,
+)
+from replan.placement_file.api import load_placement
+from replan.planning.api import Plan
+from replan.reconciling.api import (
+    OFTEN,
     BrokersDown,
     DeclaredByList,
     EndedWorse,
+    Loop,
+    LoopPorts,
     LoopReason,
+    LoopSettings,
     LoopState,
     LoopStatus,
+    Memory,
+    MemoryStore,
     MovedTooOften,
     NeedsBrokers,
     NeedsRates,
@@ -39,23 +46,30 @@ from replan.reconciling.status import (
     RoundResult,
     SomebodyPaused,
     UnderMinIsr,
+    load,
+    memory_records,
 )
-from replan.reconciling.store import MemoryStore, load, memory_records
-from replan.rehearsal.reconcile import Month, Release, TimedCommand, one_life, run_loop
-from replan.rehearsal.recording import throttles_of
-from replan.rehearsal.watched import WatchedLoop
-from replan.simulator.cluster.faults import (
+from replan.rehearsal.api import (
+    Month,
+    Release,
+    TimedCommand,
+    WatchedLoop,
+    one_life,
+    run_loop,
+    throttles_of,
+)
+from replan.simulator.api import (
+    AlterReassignments,
     At,
     DropFromIsr,
     Fault,
     KillBroker,
     SendRequest,
+    Simulation,
     SlowBroker,
     StartBroker,
+    from_snapshot,
 )
-from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.controller.commands import AlterReassignments
-from replan.simulator.persistence.from_snapshot import from_snapshot
 
 Reader = Callable[..., Placement]
 HOUR = 3_600.0

@@ -5,14 +5,12 @@ from pathlib import Path
 import pytest
 from tests.unit.reconciling.test_loop import BY_LIST, HOUR, LISTS, RULE, Reader, at, cluster, reader
 
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.snapshot import Snapshot
-from replan.placement_file.text_edit import patch_of
-from replan.planning.plans.plan import Plan
-from replan.reconciling.status import LoopStatus, Proposal
-from replan.rehearsal.reconcile import Release, run_loop
-from replan.simulator.cluster.faults import At, KillBroker, SendRequest, StartBroker
-from replan.simulator.controller.commands import AlterReassignments
+from replan.model.api import BrokerId, Snapshot, TopicPartition, replicas
+from replan.placement_file.api import patch_of
+from replan.planning.api import Plan
+from replan.reconciling.api import LoopStatus, Proposal
+from replan.rehearsal.api import Release, run_loop
+from replan.simulator.api import AlterReassignments, At, KillBroker, SendRequest, StartBroker
 
 
 @pytest.fixture(name="read")

@@ -4,15 +4,18 @@ from msgspec.structs import replace
 from tests.builders import placement, snapshot, state
 from tests.unit.planning.test_drift_classes import throttled
 
-from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
-from replan.model.declared.placement import StandingRate, StandingThrottles
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId
-from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.reconciling.deviations import deviations, look_at_cluster
-from replan.reconciling.history import History
-from replan.reconciling.rounds import plan_due
-from replan.reconciling.status import Subject
+from replan.model.api import (
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    BrokerId,
+    ConfigScope,
+    SettingName,
+    StandingRate,
+    StandingThrottles,
+    Where,
+)
+from replan.planning.api import ThrottleSetting
+from replan.reconciling.api import History, Subject, deviations, look_at_cluster, plan_due
 
 STALE = [
     ThrottleSetting.of(SettingName(ConfigScope.TOPIC, "orders", LEADER_REPLICAS), "0:1", None),

@@ -2,12 +2,19 @@
 
 import pytest
 
-from replan.applying.journal.records import Lease
-from replan.reconciling.memory import Begun, Memory
-from replan.reconciling.standing import standing_loop
-from replan.reconciling.status import EndedWorse, LoopState, RoundsFail, SomebodyPaused, UnderMinIsr
-from replan.reconciling.store import memory_records
-from replan.reporting.loop.loop_text import loop_lines
+from replan.applying.api import Lease
+from replan.reconciling.api import (
+    Begun,
+    EndedWorse,
+    LoopState,
+    Memory,
+    RoundsFail,
+    SomebodyPaused,
+    UnderMinIsr,
+    memory_records,
+    standing_loop,
+)
+from replan.reporting.api import loop_lines
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 from tests.builders import brokers, placement, snapshot, state
 
-from replan.faults.read import FaultSpec, read_fault
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId
-from replan.model.snapshot import Snapshot
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.rehearsal.options import Options
-from replan.rehearsal.result import BrokerLoad, Rehearsal
-from replan.rehearsal.run import rehearse_plan
-from replan.rehearsal.setup import cluster_of, fault_context
+from replan.faults.api import FaultSpec, read_fault
+from replan.model.api import BrokerId, MoveThrottle, Snapshot
+from replan.planning.api import Plan, make_plan
+from replan.rehearsal.api import (
+    BrokerLoad,
+    Options,
+    Rehearsal,
+    cluster_of,
+    fault_context,
+    rehearse_plan,
+)
 
 MB = 1_000_000
 SEEN = snapshot(

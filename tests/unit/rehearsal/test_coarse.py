@@ -6,14 +6,9 @@ import pytest
 from tests.builders import brokers, placement, snapshot, state
 from tests.unit.rehearsal.stages import MB, plan_of
 
-from replan.model.declared.placement import MoveThrottle, Side
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.snapshot import Snapshot
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.rehearsal.coarse import coarse_rehearsal
-from replan.rehearsal.options import Options
-from replan.rehearsal.run import rehearse_plan
+from replan.model.api import BrokerId, MoveThrottle, Side, Snapshot, TopicPartition
+from replan.planning.api import Plan, make_plan
+from replan.rehearsal.api import Options, coarse_rehearsal, rehearse_plan
 
 pytestmark = pytest.mark.slow
 

@@ -4,8 +4,7 @@ from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 from tests.unit.rehearsal.stages import MB, SEEN, plan_of, rehearsed
 
-from replan.model.broker import LogDir
-from replan.model.names import BrokerId
+from replan.model.api import BrokerId, LogDir
 
 
 def room(megabytes: int) -> tuple[LogDir, ...]:

@@ -5,8 +5,7 @@ from tests.unit.faults.test_forms import EFFECTS
 from tests.unit.rehearsal.stages import MB, faults_of, plan_of, rehearsed
 from tests.unit.reporting.rendered import rehearsal_text
 
-from replan.rehearsal.options import Options
-from replan.rehearsal.outcome import report_on
+from replan.rehearsal.api import Options, report_on
 
 pytestmark = pytest.mark.slow
 

@@ -7,17 +7,22 @@ from tests.builders import brokers, placement, snapshot, state
 from tests.unit.rehearsal.stages import MB
 from tests.unit.reporting.rendered import rehearsal_text
 
-from replan.applying.views.progress import Progress
-from replan.faults.read import FaultSpec, read_fault
-from replan.model.declared.placement import MoveThrottle
-from replan.planning.making.planner import make_plan
-from replan.rehearsal.coarse import LOOKS_IN_A_MOVE, busy_stride
-from replan.rehearsal.options import Options
-from replan.rehearsal.outcome import report_on
-from replan.rehearsal.report.json import render_rehearsal_json
-from replan.rehearsal.result import Rehearsal
-from replan.rehearsal.run import rehearse_plan
-from replan.rehearsal.setup import cluster_of, drawn_faults, fault_context
+from replan.applying.api import Progress
+from replan.faults.api import FaultSpec, read_fault
+from replan.model.api import MoveThrottle
+from replan.planning.api import make_plan
+from replan.rehearsal.api import (
+    LOOKS_IN_A_MOVE,
+    Options,
+    Rehearsal,
+    busy_stride,
+    cluster_of,
+    drawn_faults,
+    fault_context,
+    rehearse_plan,
+    render_rehearsal_json,
+    report_on,
+)
 
 pytestmark = pytest.mark.slow
 

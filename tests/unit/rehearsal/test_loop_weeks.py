@@ -11,26 +11,27 @@ from tests.builders import brokers, snapshot, state
 from tests.unit.reconciling.test_loop import HOUR, LISTS, MB, RULE, at, cluster, reader
 
 from replan.errors import Exit
-from replan.faults.kinds import FaultContext
-from replan.model.declared.placement import Placement
-from replan.model.declared.reconcile import DeviationKind
-from replan.model.names import BrokerId
-from replan.rehearsal.loop_faults import LAST_PART, Drawn, drawn_weeks
-from replan.rehearsal.loop_outcome import LoopRehearsal, weeks_of
-from replan.rehearsal.options import Options
-from replan.rehearsal.reconcile import Month, Release, run_loop, without_policy
-from replan.rehearsal.report.loop_sections import (
+from replan.faults.api import FaultContext
+from replan.model.api import BrokerId, DeviationKind, Placement
+from replan.rehearsal.api import (
+    LAST_PART,
+    Drawn,
+    InjectedFault,
+    LoopRehearsal,
+    Month,
+    Options,
+    Release,
+    drawn_weeks,
+    fault_context,
     loop_rehearsal_report,
     render_loop_rehearsal_json,
+    run_loop,
     time_since_start,
+    weeks_of,
+    without_policy,
 )
-from replan.rehearsal.result import InjectedFault
-from replan.rehearsal.setup import fault_context
-from replan.reporting import markdown, page
-from replan.reporting.blocks import text_lines
-from replan.reporting.lines import drawn
-from replan.simulator.cluster.faults import KillBroker, StartBroker
-from replan.simulator.persistence.from_snapshot import from_snapshot
+from replan.reporting.api import drawn, html_document, markdown_document, text_lines
+from replan.simulator.api import KillBroker, StartBroker, from_snapshot
 
 DAY = 24 * HOUR
 POLICY = "reconcile: {putRight: {brokerDown: 30m}}"
@@ -101,7 +102,7 @@ def test_the_picture_has_the_most_under_replicated_of_each_part(report: LoopRehe
     assert list(report.idle.peaks[: parts // 9]) == [0.0] * (parts // 9)
     assert {alone, both} == set(report.idle.peaks[parts // 9 + 1 :])
     assert report.acting.peaks[parts * 4 // 9] == 0
-    shown = page.html_document(loop_rehearsal_report(report))
+    shown = html_document(loop_rehearsal_report(report))
     assert shown.count(f", {both:.0f} at most") == 2
     assert "with doing nothing" in shown
 
@@ -132,8 +133,8 @@ def test_all_forms_say_the_same(report: LoopRehearsal) -> None:
     )
     for form in (
         text,
-        markdown.markdown_document(loop_rehearsal_report(report)),
-        page.html_document(loop_rehearsal_report(report)),
+        markdown_document(loop_rehearsal_report(report)),
+        html_document(loop_rehearsal_report(report)),
     ):
         for said in ("a broker is down", "racks are down", "kill 6", "under-replicated"):
             assert said in form

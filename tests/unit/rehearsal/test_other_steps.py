@@ -5,20 +5,36 @@ from msgspec.structs import replace
 from tests.builders import CLUSTER_ID, TOPIC_ID, move, state
 from tests.unit.applying.lab import plan_of
 
-from replan.faults.read import read_fault
-from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigScope, SettingName
-from replan.model.names import BrokerId, TopicId, TopicPartition
-from replan.model.replica_logs import ReplicaLog
-from replan.planning.plans.log_dirs import LogMove
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.planning.recovery.candidates import candidates
-from replan.planning.recovery.choose import RecoveryWish, chosen_recovery
-from replan.planning.recovery.recovery import Method, Recovery
-from replan.rehearsal.options import Options
-from replan.rehearsal.report.sentences import stopped_lines
-from replan.rehearsal.run import rehearse_on, rehearse_plan
-from replan.rehearsal.setup import cluster_of, fault_context, snapshot_of_plan
+from replan.faults.api import read_fault
+from replan.model.api import (
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    BrokerId,
+    ConfigScope,
+    ReplicaLog,
+    SettingName,
+    TopicId,
+    TopicPartition,
+)
+from replan.planning.api import (
+    LogMove,
+    Method,
+    Plan,
+    Recovery,
+    RecoveryWish,
+    ThrottleSetting,
+    candidates,
+    chosen_recovery,
+)
+from replan.rehearsal.api import (
+    Options,
+    cluster_of,
+    fault_context,
+    rehearse_on,
+    rehearse_plan,
+    snapshot_of_plan,
+    stopped_lines,
+)
 
 
 def test_standing_throttles_and_moves_between_directories_are_done() -> None:

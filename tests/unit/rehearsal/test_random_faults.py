@@ -3,9 +3,9 @@
 from tests.unit.faults.fault_context import CONTEXT
 from tests.unit.rehearsal.stages import plan_of
 
-from replan.model.names import BrokerId
-from replan.rehearsal.setup import drawn_faults
-from replan.simulator.cluster.faults import (
+from replan.model.api import BrokerId
+from replan.rehearsal.api import drawn_faults
+from replan.simulator.api import (
     KillBroker,
     LoseDisk,
     ReplaceDisks,

@@ -6,22 +6,27 @@ from tests.builders import brokers, move, snapshot, state
 from tests.unit.applying.lab import plan_of as planned
 from tests.unit.rehearsal.stages import MB, SEEN, faults_of, load_of, plan_of, rehearsed
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import Status
-from replan.applying.partitions import begun
-from replan.applying.reasons.holds import AwaitingSync, ClusterSilent, NoSlot
-from replan.applying.run.opening import opening
-from replan.applying.settings import Settings
+from replan.applying.api import (
+    AwaitingSync,
+    ClusterSilent,
+    NoSlot,
+    Settings,
+    Status,
+    begun,
+    fold,
+    opening,
+)
 from replan.errors import Exit
-from replan.model.broker import LogDir
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.snapshot import Features, OwnApplication
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import digest
-from replan.rehearsal.options import Options
-from replan.rehearsal.result import Harm
-from replan.rehearsal.run import rehearse_plan
-from replan.rehearsal.setup import cluster_of, snapshot_of_plan, with_version
+from replan.model.api import BrokerId, Features, LogDir, OwnApplication, TopicPartition, replicas
+from replan.planning.api import Plan, digest
+from replan.rehearsal.api import (
+    Harm,
+    Options,
+    cluster_of,
+    rehearse_plan,
+    snapshot_of_plan,
+    with_version,
+)
 
 pytestmark = pytest.mark.slow
 

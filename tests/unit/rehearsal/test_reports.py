@@ -9,21 +9,25 @@ from tests.builders import brokers, placement, snapshot, state
 from tests.unit.rehearsal.stages import MB, SEEN, faults_of, plan_of, rehearsed
 from tests.unit.reporting.rendered import rehearsal_markdown, rehearsal_page, rehearsal_text
 
-from replan.applying.reasons.holds import NoLeader, NoSlot
-from replan.applying.reasons.reason import HoldReason
-from replan.applying.views.progress import Progress
-from replan.model.names import BrokerId, TopicPartition
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan_file import dumps
-from replan.rehearsal.findings import WaitsSeen
-from replan.rehearsal.options import Options
-from replan.rehearsal.outcome import RandomRun, Report, report_on
-from replan.rehearsal.report.json import render_rehearsal_json
-from replan.rehearsal.report.pictures import lanes, tick_seconds
-from replan.rehearsal.result import Copied, Harm, Waited
-from replan.rehearsal.summary import PARTITIONS, quick_rehearsal
-from replan.reporting.charts import Mark, axis
-from replan.reporting.page import script_of
+from replan.applying.api import HoldReason, NoLeader, NoSlot, Progress
+from replan.model.api import BrokerId, TopicPartition
+from replan.planning.api import dumps, make_plan
+from replan.rehearsal.api import (
+    PARTITIONS,
+    Copied,
+    Harm,
+    Options,
+    RandomRun,
+    Report,
+    Waited,
+    WaitsSeen,
+    lanes,
+    quick_rehearsal,
+    render_rehearsal_json,
+    report_on,
+    tick_seconds,
+)
+from replan.reporting.api import Mark, axis, script_of
 from replan.wording import signed
 
 pytestmark = pytest.mark.slow

@@ -1,7 +1,7 @@
 """Statuses of a loop, as tests show them."""
 
-from replan.model.declared.reconcile import DeviationKind
-from replan.reconciling.status import (
+from replan.model.api import DeviationKind
+from replan.reconciling.api import (
     BrokersDown,
     CopyingReplica,
     DeclaredByList,

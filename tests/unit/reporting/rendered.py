@@ -1,39 +1,38 @@
 """The documents of the product in its other forms, as the commands print them."""
 
-from replan.planning.findings.drift_report import DriftReport
-from replan.planning.plans.plan import Plan
-from replan.rehearsal.outcome import Report
-from replan.rehearsal.report.sections import rehearsal_report
-from replan.reporting import markdown, page
-from replan.reporting.blocks import text_lines
-from replan.reporting.drift.drift_text import drift_blocks
-from replan.reporting.lines import drawn
-from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
-from replan.reporting.plans.plan_report import plan_report
+from replan.planning.api import DriftReport, Plan
+from replan.rehearsal.api import Report, rehearsal_report
+from replan.reporting.api import (
+    LIMIT,
+    NOTHING_BESIDE,
+    PlanContext,
+    drawn,
+    drift_blocks,
+    html_document,
+    markdown_document,
+    plan_report,
+    text_lines,
+)
 
 
-def plan_markdown(
-    plan: Plan, context: PlanContext = NOTHING_BESIDE, *, limit: int = markdown.LIMIT
-) -> str:
+def plan_markdown(plan: Plan, context: PlanContext = NOTHING_BESIDE, *, limit: int = LIMIT) -> str:
     """`plan --format markdown`."""
-    return markdown.markdown_document(plan_report(plan, context), limit=limit)
+    return markdown_document(plan_report(plan, context), limit=limit)
 
 
 def plan_page(plan: Plan, context: PlanContext = NOTHING_BESIDE) -> str:
     """`plan --format html`."""
-    return page.html_document(plan_report(plan, context))
+    return html_document(plan_report(plan, context))
 
 
-def drift_markdown(
-    report: DriftReport, *, unmanaged: bool = False, limit: int = markdown.LIMIT
-) -> str:
+def drift_markdown(report: DriftReport, *, unmanaged: bool = False, limit: int = LIMIT) -> str:
     """`drift --format markdown`."""
-    return markdown.markdown_document(drift_blocks(report, unmanaged=unmanaged), limit=limit)
+    return markdown_document(drift_blocks(report, unmanaged=unmanaged), limit=limit)
 
 
 def drift_page(report: DriftReport, *, unmanaged: bool = False) -> str:
     """`drift --format html`."""
-    return page.html_document(drift_blocks(report, unmanaged=unmanaged))
+    return html_document(drift_blocks(report, unmanaged=unmanaged))
 
 
 def rehearsal_text(report: Report) -> str:
@@ -43,9 +42,9 @@ def rehearsal_text(report: Report) -> str:
 
 def rehearsal_markdown(report: Report) -> str:
     """`rehearse --format markdown`."""
-    return markdown.markdown_document(rehearsal_report(report))
+    return markdown_document(rehearsal_report(report))
 
 
 def rehearsal_page(report: Report) -> str:
     """`rehearse --format html`."""
-    return page.html_document(rehearsal_report(report))
+    return html_document(rehearsal_report(report))

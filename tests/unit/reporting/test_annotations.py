@@ -11,29 +11,30 @@ from tests.readings import plan_text
 from tests.unit.reporting.rendered import plan_markdown, plan_page
 
 from replan.errors import BadUsage, Exit, ReplanError
-from replan.model.declared.placement import Placement
-from replan.model.declared.policy import Acknowledgement, Limit, Measure
-from replan.model.declared.rules import Spread, TopicRule
-from replan.model.declared.where import MistakenPlacement, Where
-from replan.model.names import TopicPartition, replicas
-from replan.model.snapshot import OwnApplication
-from replan.placement_file.read import read_sources
-from replan.placement_file.sources import Source
-from replan.placement_file.yaml_text import fastest_parser
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import dumps
-from replan.reporting.plans.annotations import (
+from replan.model.api import (
+    Acknowledgement,
+    Limit,
+    Measure,
+    MistakenPlacement,
+    OwnApplication,
+    Placement,
+    Spread,
+    TopicPartition,
+    TopicRule,
+    Where,
+    replicas,
+)
+from replan.placement_file.api import Source, fastest_parser, read_sources
+from replan.planning.api import Plan, dumps, make_plan
+from replan.reporting.api import (
+    Annotation,
+    AnnotationLevel,
     annotations_junit,
+    error_findings,
+    plan_findings,
     render_github,
     render_gitlab,
     render_sarif,
-)
-from replan.reporting.plans.findings import (
-    Annotation,
-    AnnotationLevel,
-    error_findings,
-    plan_findings,
 )
 
 ODD = "\x1b50 %: a, b\r\nnext <line> & \u2028"

@@ -6,13 +6,11 @@ from msgspec.structs import replace
 from tests.unit.applying.test_cancelling import COPYING
 from tests.unit.applying.three_moves import three_moves
 
-from replan.applying.reasons.holds import NewBrokerFenced
-from replan.applying.views.outcome import Ending, Outcome, PartitionResult, Result
+from replan.applying.api import Ending, NewBrokerFenced, Outcome, PartitionResult, Result
 from replan.errors import Exit
-from replan.model.names import BrokerId, TopicPartition
-from replan.planning.plans.plan import Refusal, RefusalRule
-from replan.reporting.application.junit import outcome_junit
-from replan.reporting.prometheus import render_application_prometheus
+from replan.model.api import BrokerId, TopicPartition
+from replan.planning.api import Refusal, RefusalRule
+from replan.reporting.api import outcome_junit, render_application_prometheus
 
 DONE, STALE, WAITING, REFUSED = (TopicPartition("orders", n) for n in range(4))
 OUTCOME = Outcome(

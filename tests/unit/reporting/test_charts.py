@@ -2,7 +2,7 @@
 
 import re
 
-from replan.reporting.charts import CHART_LEFT, CHART_WIDTH, Mark, across_axis, column_chart, steps
+from replan.reporting.api import CHART_LEFT, CHART_WIDTH, Mark, across_axis, column_chart, steps
 
 
 def points(svg: str, kind: str) -> list[tuple[float, float]]:

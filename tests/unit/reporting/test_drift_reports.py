@@ -13,15 +13,28 @@ from tests.builders import brokers, listed_leader, placement, snapshot, state
 from tests.unit.reporting.golden import check
 from tests.unit.reporting.rendered import drift_markdown, drift_page
 
-from replan.model.declared.placement import StandingThrottles, ThrottledReplicas
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId, replicas
-from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.findings.drift_classes import Difference, DriftClass, DriftRule, OtherKind
-from replan.planning.findings.drift_report import DriftKey, DriftReport, Spell, drift_report
-from replan.reporting.drift.drift_text import CLASSES, MEANINGS, render_drift, render_drift_json
-from replan.reporting.markdown import LIMIT, SMALLEST, weight
-from replan.reporting.prometheus import render_drift_prometheus
+from replan.model.api import BrokerId, StandingThrottles, ThrottledReplicas, Where, replicas
+from replan.planning.api import (
+    Difference,
+    DifferenceKind,
+    DriftClass,
+    DriftKey,
+    DriftReport,
+    DriftRule,
+    OtherKind,
+    Spell,
+    drift_report,
+)
+from replan.reporting.api import (
+    CLASSES,
+    LIMIT,
+    MEANINGS,
+    SMALLEST,
+    render_drift,
+    render_drift_json,
+    render_drift_prometheus,
+    weight,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -7,31 +7,43 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import FILE, brokers, listed_leader, placement, snapshot, state, within
 
-from replan.commands.inputs.plans import plan_about
+from replan.commands.api import plan_about
 from replan.errors import BadUsage
-from replan.model.declared.placement import Placement
-from replan.model.declared.policy import Acknowledgement, Limit, Measure, Requirement
-from replan.model.declared.rules import (
+from replan.model.api import (
+    Acknowledgement,
     Balance,
+    BrokerId,
     BrokerRange,
     BrokerSelector,
+    Limit,
+    Measure,
+    Placement,
     ReplicaBlacklist,
+    Requirement,
+    Snapshot,
     Spread,
+    TopicPartition,
     TopicRule,
+    Where,
+    parse_topic_partition,
+    replicas,
 )
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId, TopicPartition, parse_topic_partition, replicas
-from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import DeclaredList
-from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.explanation import Explanation, Overruled, explain_partition
-from replan.planning.findings.drift_classes import OtherKind
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.conflicts import Conflict, Proof
-from replan.planning.plans.plan import Facts, Plan, Refusal, RefusalRule
-from replan.reporting.drift.explanation_text import render_explanation, render_explanation_json
-from replan.reporting.lines import drawn
-from replan.reporting.plans.plan_report import part_lines
+from replan.planning.api import (
+    Conflict,
+    DeclaredList,
+    DifferenceKind,
+    Explanation,
+    Facts,
+    OtherKind,
+    Overruled,
+    Plan,
+    Proof,
+    Refusal,
+    RefusalRule,
+    explain_partition,
+    make_plan,
+)
+from replan.reporting.api import drawn, part_lines, render_explanation, render_explanation_json
 
 SEEN = snapshot([state([1, 2, 3], partition=p) for p in range(3)], min_insync_replicas=2)
 

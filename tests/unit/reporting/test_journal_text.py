@@ -5,11 +5,8 @@ import json
 from msgspec.structs import replace
 from tests.unit.applying.journal.records import APP, OWN, RECORDS
 
-from replan.applying.journal.ledger import Ledger, fold
-from replan.applying.journal.originals import packed
-from replan.applying.journal.records import ApplicationStatus, PlanChunk
-from replan.applying.run.opening import originals_of
-from replan.reporting.application.journal_text import render_journal, render_journal_json
+from replan.applying.api import ApplicationStatus, Ledger, PlanChunk, fold, originals_of, packed
+from replan.reporting.api import render_journal, render_journal_json
 
 
 def test_the_open_application_is_shown_with_its_records_and_without_its_plan() -> None:

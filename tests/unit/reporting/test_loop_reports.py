@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from tests.unit.reporting.loop_statuses import DOWN, HOSTILE, NOW, acting, at_rest, holding
 
-from replan.model.declared.reconcile import DeviationKind
-from replan.reconciling import status as values
-from replan.reconciling.status import (
+from replan.model.api import DeviationKind
+from replan.reconciling import api as values
+from replan.reconciling.api import (
     LoopReason,
     LoopState,
     LoopStatus,
@@ -18,17 +18,23 @@ from replan.reconciling.status import (
     WhyNot,
     encode_status,
 )
-from replan.reporting.lines import drawn
-from replan.reporting.loop.loop_metrics import Counts, metrics_of
-from replan.reporting.loop.loop_page import policy, render_loop_page
-from replan.reporting.loop.loop_text import loop_lines, message
-from replan.reporting.loop.loop_view import Moment, PageLink, plan_path, view_of
-from replan.reporting.loop.loop_words import (
+from replan.reporting.api import (
     DEVIATION_WORDS,
     HELD,
     LOOP_STATE_WORDS,
     RESULTS,
+    Counts,
+    Moment,
+    PageLink,
+    drawn,
+    loop_lines,
+    message,
+    metrics_of,
+    plan_path,
+    policy,
+    render_loop_page,
     state_text,
+    view_of,
     why_not_text,
 )
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.reporting.markdown import code, escape, fitted
+from replan.reporting.api import code, escape, fitted
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.model.declared.placement import Placement
-from replan.placement_file.load import load_sources
-from replan.placement_file.sources import Source
-from replan.placement_file.yaml_text import fastest_parser
-from replan.reporting.plans.placement_difference import (
+from replan.model.api import Placement
+from replan.placement_file.api import Source, fastest_parser, load_sources
+from replan.reporting.api import (
     ListChange,
     compare_placements,
     meaning,

@@ -6,14 +6,9 @@ from msgspec.structs import replace
 from tests.builders import TOPIC_ID, lists, move
 from tests.unit.reporting.rendered import plan_page
 
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId
-from replan.planning.plans.log_dirs import LogMove
-from replan.planning.plans.plan import Plan
-from replan.planning.recovery.candidates import Loss, Tail
-from replan.planning.recovery.log_forms import CandidateForm
-from replan.planning.recovery.recovery import Method, Recovery
-from replan.reporting.plans.plan_context import PlanContext
+from replan.model.api import BrokerId, MoveThrottle
+from replan.planning.api import CandidateForm, LogMove, Loss, Method, Plan, Recovery, Tail
+from replan.reporting.api import PlanContext
 
 TIMES = re.compile(
     r'<tr><td data-head="broker">(\d+)</td><td[^>]*>([^<]*)</td><td[^>]*>([^<]*)</td><td class="bars">'

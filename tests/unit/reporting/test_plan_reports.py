@@ -10,16 +10,17 @@ from tests.readings import plan_text
 from tests.unit.reporting.golden import check
 from tests.unit.reporting.rendered import plan_markdown
 
-from replan.model.broker import Broker
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan, PlanWarning, Refusal, RefusalRule, WarningKind
-from replan.planning.plans.plan_file import digest
-from replan.reporting.markdown import LIMIT, SMALLEST, weight
-from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_report import plan_marker
-from replan.reporting.plans.steps_text import render_steps
+from replan.model.api import Broker, BrokerId, MoveThrottle, TopicPartition, replicas
+from replan.planning.api import (
+    Plan,
+    PlanWarning,
+    Refusal,
+    RefusalRule,
+    WarningKind,
+    digest,
+    make_plan,
+)
+from replan.reporting.api import LIMIT, SMALLEST, PlanContext, plan_marker, render_steps, weight
 
 pytestmark = pytest.mark.slow
 

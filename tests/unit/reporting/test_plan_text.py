@@ -9,17 +9,29 @@ from msgspec.structs import replace
 from tests.builders import TOPIC_ID, move, placement, snapshot, state
 from tests.readings import plan_text
 
-from replan.model.names import BrokerId, TopicPartition
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.log_dirs import LogMove
-from replan.planning.plans.moves import Move, MoveReason, ReasonKind
-from replan.planning.plans.plan import Plan
-from replan.planning.plans.plan_file import dumps, loads
-from replan.planning.plans.preview import estimate
-from replan.reporting.lines import Span, Tone, drawn, line, table
-from replan.reporting.plans.move_groups import grouped
-from replan.reporting.plans.plan_context import PlanContext
-from replan.reporting.plans.plan_report import part_lines, plan_lines
+from replan.model.api import BrokerId, TopicPartition
+from replan.planning.api import (
+    LogMove,
+    Move,
+    MoveReason,
+    Plan,
+    ReasonKind,
+    dumps,
+    estimate,
+    loads,
+    make_plan,
+)
+from replan.reporting.api import (
+    PlanContext,
+    Span,
+    Tone,
+    drawn,
+    grouped,
+    line,
+    part_lines,
+    plan_lines,
+    table,
+)
 
 GB = 10**9
 LISTS = st.lists(st.integers(1, 6), min_size=1, max_size=4, unique=True)

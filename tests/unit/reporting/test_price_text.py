@@ -5,11 +5,9 @@ from decimal import Decimal
 import pytest
 from tests.builders import move
 
-from replan.model.declared.policy import Prices
-from replan.model.names import BrokerId
-from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan
-from replan.reporting.sentences import cross_rack_bytes, price_lines, stored_bytes
+from replan.model.api import BrokerId, Prices
+from replan.planning.api import Move, Plan
+from replan.reporting.api import cross_rack_bytes, price_lines, stored_bytes
 
 GB = 10**9
 RACKS = {BrokerId(1): "a", BrokerId(2): "a", BrokerId(3): "b", BrokerId(4): "b", BrokerId(5): None}

@@ -5,20 +5,24 @@ from tests.builders import move, state
 from tests.unit.applying.lab import lab
 from tests.unit.applying.three_moves import MOVES, three_moves
 
-from replan.applying.reasons.holds import (
+from replan.applying.api import (
     Confirming,
+    CopyPace,
+    CopyProgress,
     MetadataBehind,
     NewBrokerFenced,
     NoRoom,
     NoSlot,
+    PartitionResult,
+    Performed,
+    Progress,
+    ReplicaProgress,
+    Result,
+    ThrottlesLeft,
+    Volume,
 )
-from replan.applying.views.outcome import PartitionResult, Performed, Result, ThrottlesLeft
-from replan.applying.views.progress import CopyPace, CopyProgress, Progress, ReplicaProgress, Volume
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId, TopicPartition
-from replan.reporting.application.outcome_text import render_outcome
-from replan.reporting.application.progress_text import copies, display, reasons
-from replan.reporting.lines import drawn
+from replan.model.api import BrokerId, MoveThrottle, TopicPartition
+from replan.reporting.api import copies, display, drawn, reasons, render_outcome
 
 MB = 1_000_000
 FOUR = BrokerId(4)

@@ -5,16 +5,28 @@ from tests.builders import TOPIC_ID
 from tests.readings import plan_text
 from tests.unit.reporting.rendered import plan_markdown
 
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.partition import PartitionState
-from replan.model.replica_logs import LogFound, ProbeFailure, ProbeProblem, ReplicaLog
-from replan.planning.findings.risks import RiskKind, risks
-from replan.planning.plans.plan import Plan
-from replan.planning.recovery.candidates import candidates
-from replan.planning.recovery.choose import RecoveryWish, chosen_recovery
-from replan.planning.recovery.log_forms import candidate_form
-from replan.planning.recovery.recovery import Method, Recovery
-from replan.reporting.plans.recovery_text import loss_text, recovery_lines, recovery_summary
+from replan.model.api import (
+    BrokerId,
+    LogFound,
+    PartitionState,
+    ProbeFailure,
+    ProbeProblem,
+    ReplicaLog,
+    TopicPartition,
+    replicas,
+)
+from replan.planning.api import (
+    Method,
+    Plan,
+    Recovery,
+    RecoveryWish,
+    RiskKind,
+    candidate_form,
+    candidates,
+    chosen_recovery,
+    risks,
+)
+from replan.reporting.api import loss_text, recovery_lines, recovery_summary
 
 NAME = TopicPartition("orders", 7)
 ONE, TWO, THREE, FOUR = (BrokerId(b) for b in (1, 2, 3, 4))

@@ -2,14 +2,20 @@
 
 import pytest
 
-from replan.applying.reasons.holds import CopyingInBroker, NewBrokerFenced, Stopping
-from replan.applying.views.outcome import Ending, LogMoveResult, Outcome, PartitionResult, Result
-from replan.applying.views.standing import OpenApplication
+from replan.applying.api import (
+    CopyingInBroker,
+    Ending,
+    LogMoveResult,
+    NewBrokerFenced,
+    OpenApplication,
+    Outcome,
+    PartitionResult,
+    Result,
+    Stopping,
+)
 from replan.errors import Exit
-from replan.model.names import BrokerId, TopicPartition
-from replan.reporting.application.outcome_text import outcome_text, result_text
-from replan.reporting.cluster.status_text import application_lines
-from replan.reporting.lines import drawn
+from replan.model.api import BrokerId, TopicPartition
+from replan.reporting.api import application_lines, drawn, outcome_text, result_text
 
 NAME = TopicPartition("orders", 0)
 

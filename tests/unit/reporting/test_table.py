@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.reporting.lines import aligned_lines
+from replan.reporting.api import aligned_lines
 
 CELL = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=8)
 

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from replan.faults.read import FIRST_WORDS
-from replan.scenarios.run import COMMANDS, run_scenario
+from replan.faults.api import FIRST_WORDS
+from replan.scenarios.api import COMMANDS, run_scenario
 
 TEXT = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text(encoding="utf-8")
 

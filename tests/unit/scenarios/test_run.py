@@ -3,8 +3,7 @@
 import pytest
 
 from replan.errors import BadScenario
-from replan.scenarios.reader import read_blocks, write_blocks
-from replan.scenarios.run import ScenarioRun, rewritten, run_scenario
+from replan.scenarios.api import ScenarioRun, read_blocks, rewritten, run_scenario, write_blocks
 
 BEGINNING = "cluster brokers 1-4 racks a,b\ntopic orders [1,2,3] size 10MB\n"
 

@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
-from replan.model.control_plane import Accepted, Answer
-from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
-from replan.simulator.controller.commands import (
+from replan.model.api import Accepted, Answer, BrokerId, TopicId, TopicPartition, replicas
+from replan.simulator.api import (
     AlterIsr,
+    ClusterState,
     ControllerCommand,
     ControllerResult,
     CreateTopic,
     FenceBroker,
+    Partition,
     RegisterBroker,
     UnfenceBroker,
+    decide_and_apply,
 )
-from replan.simulator.controller.decide import decide_and_apply
-from replan.simulator.controller.state import ClusterState, Partition
 
 TOPIC = "orders"
 P0 = TopicPartition(TOPIC, 0)

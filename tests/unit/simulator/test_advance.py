@@ -7,40 +7,47 @@ from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 from tests.readings import sizes_of
 
-from replan.model.broker import LogDir
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
     UNCLEAN_ELECTION,
+    Accepted,
+    BrokerId,
     ConfigChange,
     ConfigOperation,
+    Features,
+    LogDir,
+    PartitionState,
+    Snapshot,
+    TopicPartition,
+    Wanted,
     broker_change,
+    replicas,
     topic_change,
 )
-from replan.model.control_plane import Accepted, Wanted
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.partition import PartitionState
-from replan.model.snapshot import Features, Snapshot
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.advance import advance, next_moment
-from replan.simulator.cluster.disks import directory_of
-from replan.simulator.cluster.faults import (
+from replan.simulator.api import (
+    AlterConfigs,
     At,
+    DeleteTopic,
     DropFromIsr,
     Fault,
     KillBroker,
     Produce,
     SendRequest,
+    SimulatedControlPlane,
     SlowBroker,
+    Speeds,
     StartBroker,
     StopBroker,
+    UnregisterBroker,
+    VirtualClock,
+    advance,
+    directory_of,
+    from_snapshot,
+    next_moment,
 )
-from replan.simulator.cluster.physical_state import Speeds
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.commands import AlterConfigs, DeleteTopic, UnregisterBroker
-from replan.simulator.persistence.from_snapshot import from_snapshot
 
 MB = 1_000_000
 FILLED_BATCH = 900_160

@@ -6,15 +6,15 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.simulator.controllers import Controller, named
 
-from replan.model.control_plane import Accepted, Rejected
-from replan.model.names import BrokerId, replicas
-from replan.simulator.controller.commands import (
+from replan.model.api import Accepted, BrokerId, Rejected, replicas
+from replan.simulator.api import (
     AlterIsr,
     AlterReassignments,
+    PartitionCreated,
     ShutDownBroker,
     UnregisterBroker,
+    evolve_all,
 )
-from replan.simulator.controller.events import PartitionCreated, evolve_all
 
 Ask = Callable[[Controller], AlterIsr]
 

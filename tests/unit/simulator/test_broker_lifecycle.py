@@ -3,9 +3,8 @@
 import pytest
 from tests.unit.simulator.controllers import Controller
 
-from replan.model.control_plane import Accepted, Rejected
-from replan.model.names import BrokerId
-from replan.simulator.controller.commands import (
+from replan.model.api import Accepted, BrokerId, Rejected
+from replan.simulator.api import (
     ControllerCommand,
     CordonDirs,
     FenceBroker,

@@ -3,24 +3,23 @@
 import pytest
 from tests.unit.simulator.controllers import TOPIC, Controller
 
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     LEADER_RATE,
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
+    Accepted,
+    BrokerId,
     ConfigChange,
     ConfigOperation,
     ConfigScope,
     ConfigSource,
     ConfigValue,
+    Rejected,
     broker_change,
     topic_change,
 )
-from replan.model.control_plane import Accepted, Rejected
-from replan.model.names import BrokerId
-from replan.simulator.client_view import broker_configs, topic_configs
-from replan.simulator.cluster.replication.quota import rate_in_force
-from replan.simulator.controller.commands import AlterConfigs
+from replan.simulator.api import AlterConfigs, broker_configs, rate_in_force, topic_configs
 
 SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
 APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT

@@ -7,22 +7,31 @@ from tests.builders import snapshot, state
 from tests.readings import rates_of, sizes_of
 
 from replan.errors import ClusterUnreachable
-from replan.model.configs import FOLLOWER_RATE, ConfigOperation, ConfigScope, broker_change
-from replan.model.control_plane import (
+from replan.model.api import (
+    FOLLOWER_RATE,
     Accepted,
     Answer,
+    BrokerId,
+    ConfigOperation,
+    ConfigScope,
     ControlPlane,
     ElectionType,
+    Features,
     OutcomeUnknown,
+    Reassignment,
     Rejected,
+    Replicas,
+    TopicId,
+    TopicPartition,
     Wanted,
+    broker_change,
+    replicas,
 )
-from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, replicas
-from replan.model.partition import Reassignment
-from replan.model.snapshot import Features
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.faults import (
+from replan.simulator.api import (
+    AlterReassignments,
     At,
+    CreateTopic,
+    DeleteTopic,
     Disconnect,
     Fault,
     KillBroker,
@@ -30,13 +39,13 @@ from replan.simulator.cluster.faults import (
     LoseRequests,
     RepeatRequests,
     SendRequest,
+    SimulatedControlPlane,
+    Simulation,
     StartBroker,
+    VirtualClock,
     WriteKind,
+    from_snapshot,
 )
-from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.commands import AlterReassignments, CreateTopic, DeleteTopic
-from replan.simulator.persistence.from_snapshot import from_snapshot
 
 P0 = TopicPartition("orders", 0)
 TIMED_OUT = OutcomeUnknown("the request timed out")

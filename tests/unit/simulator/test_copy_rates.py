@@ -6,31 +6,39 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    BrokerId,
     ConfigChange,
     ConfigOperation,
+    TopicPartition,
     broker_change,
+    replicas,
     topic_change,
 )
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.simulator.cluster.advance import Lookahead, advance, next_moment
-from replan.simulator.cluster.apply_fault import apply_fault
-from replan.simulator.cluster.faults import DropFromIsr, KillBroker, Produce
-from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.cluster.replication.copy_rates import Flows, fair_shares
-from replan.simulator.cluster.replication.log_growth import grown_sizes
-from replan.simulator.cluster.replication.quota import (
+from replan.simulator.api import (
     REPLICA_FETCH_BYTES,
+    AlterConfigs,
+    AlterReassignments,
+    DropFromIsr,
+    Flows,
+    KillBroker,
+    Lookahead,
+    Produce,
+    Simulation,
+    advance,
+    apply_fault,
+    fair_shares,
+    from_snapshot,
+    grown_sizes,
+    next_moment,
     passing_rate,
+    submit_command,
     useful_share,
 )
-from replan.simulator.cluster.submit import submit_command
-from replan.simulator.controller.commands import AlterConfigs, AlterReassignments
-from replan.simulator.persistence.from_snapshot import from_snapshot
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 LINKS = "abcdef"

@@ -6,22 +6,23 @@ from tests.builders import snapshot, state
 from tests.readings import sizes_of
 from tests.unit.simulator.controllers import P0, Controller
 
-from replan.model.broker import LogDir
-from replan.model.control_plane import Accepted, Rejected, Wanted
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.disks import directory_of
-from replan.simulator.cluster.faults import (
+from replan.model.api import Accepted, BrokerId, LogDir, Rejected, TopicPartition, Wanted, replicas
+from replan.simulator.api import (
+    AssignDirs,
     Fault,
     KillBroker,
+    LoseDirs,
     LoseDisk,
+    RegisterBroker,
     ReplaceDisks,
+    SimulatedControlPlane,
+    Simulation,
     StartBroker,
+    UnfenceBroker,
+    VirtualClock,
+    directory_of,
+    from_snapshot,
 )
-from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.control_plane import SimulatedControlPlane
-from replan.simulator.controller.commands import AssignDirs, LoseDirs, RegisterBroker, UnfenceBroker
-from replan.simulator.persistence.from_snapshot import from_snapshot
 
 MB = 1_000_000
 P1, P2 = (TopicPartition("orders", n) for n in (1, 2))

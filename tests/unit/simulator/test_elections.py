@@ -3,18 +3,28 @@
 import pytest
 from tests.unit.simulator.controllers import P0, TOPIC, Controller, named
 
-from replan.model.configs import UNCLEAN_ELECTION, ConfigOperation, topic_change
-from replan.model.control_plane import Accepted, ElectionType, OutcomeUnknown, Rejected
-from replan.model.names import TopicPartition, replicas
-from replan.simulator.controller.commands import (
+from replan.model.api import (
+    UNCLEAN_ELECTION,
+    Accepted,
+    ConfigOperation,
+    ElectionType,
+    OutcomeUnknown,
+    Rejected,
+    TopicPartition,
+    replicas,
+    topic_change,
+)
+from replan.simulator.api import (
+    MAX_ELECTIONS_PER_RUN,
     AlterConfigs,
     AlterReassignments,
     ElectLeaders,
     ElectUncleanLeaders,
+    NewLeader,
+    PartitionChanged,
     RebalanceLeaders,
+    evolve_all,
 )
-from replan.simulator.controller.elections import MAX_ELECTIONS_PER_RUN
-from replan.simulator.controller.events import NewLeader, PartitionChanged, evolve_all
 
 NOT_NEEDED = Rejected(84, "ELECTION_NOT_NEEDED", "Leader election not needed for topic partition.")
 

@@ -8,11 +8,15 @@ from tests.golden.language import perform as tell
 from tests.golden.simulator_driver import SimulatorDriver
 from tests.golden.traces import RESTARTS, STEPS, Words, traces
 
-from replan.simulator.controller.commands import ControllerCommand, ControllerResult
-from replan.simulator.controller.decide import decide_command
-from replan.simulator.controller.events import evolve_all
-from replan.simulator.controller.state import ClusterState, Partition
-from replan.simulator.controller.versions import RULES
+from replan.simulator.api import (
+    RULES,
+    ClusterState,
+    ControllerCommand,
+    ControllerResult,
+    Partition,
+    decide_command,
+    evolve_all,
+)
 
 KINDS = [
     (v, elr) for v, rules in RULES.items() for elr in (False, True) if rules.knows_elr or not elr

@@ -3,17 +3,20 @@
 import pytest
 from tests.unit.simulator.controllers import P0, Controller, named
 
-from replan.model.control_plane import Accepted, Rejected
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.simulator.controller.commands import AlterReassignments, CordonDirs, UnregisterBroker
-from replan.simulator.controller.partition import (
+from replan.model.api import Accepted, BrokerId, Rejected, TopicPartition, replicas
+from replan.simulator.api import (
+    MAX_RECORDS,
+    RULES,
+    AlterReassignments,
+    Completion,
+    CordonDirs,
     PartitionLists,
+    UnregisterBroker,
     completed,
     retargeted,
     reverted,
+    rules_of,
 )
-from replan.simulator.controller.reassignment import MAX_RECORDS
-from replan.simulator.controller.versions import RULES, Completion, rules_of
 
 Ids = tuple[int, ...]
 

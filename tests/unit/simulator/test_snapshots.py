@@ -7,21 +7,23 @@ from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.unit.snapshots.strategies import snapshots
 
-from replan.model.broker import Broker, LogDir
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     LEADER_RATE,
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
+    TOPICS_SCHEMA,
     UNCLEAN_ELECTION,
+    Broker,
+    BrokerId,
     ConfigScope,
     ConfigSource,
     ConfigValue,
+    Features,
+    LogDir,
+    Snapshot,
 )
-from replan.model.names import BrokerId
-from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot
-from replan.simulator.controller.state import CLUSTER_DEFAULT
-from replan.simulator.persistence.from_snapshot import from_snapshot, to_snapshot
+from replan.simulator.api import CLUSTER_DEFAULT, from_snapshot, to_snapshot
 
 ORDERS = (ConfigScope.TOPIC, "orders")
 

@@ -18,29 +18,43 @@ from tests.golden.traces import STEPS, Words, traces
 from tests.readings import sizes_of
 
 from replan.errors import BadFile, Held
-from replan.model.broker import LogDir
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    Accepted,
+    BrokerId,
     ConfigOperation,
+    LogDir,
+    ReplicaName,
+    Replicas,
+    TopicPartition,
+    Wanted,
     broker_change,
+    replicas,
     topic_change,
 )
-from replan.model.control_plane import Accepted, ReplicaName, Wanted
-from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
-from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.disks import directory_of
-from replan.simulator.cluster.faults import KillBroker, Produce, StartBroker, StopBroker
-from replan.simulator.cluster.physical_state import Simulation, World
-from replan.simulator.control_plane import SimulatedControlPlane, open_simulated
-from replan.simulator.controller.state import ClusterState, Partition
-from replan.simulator.controller.versions import RULES
-from replan.simulator.persistence.from_snapshot import from_snapshot, whole_snapshot
-from replan.simulator.persistence.state_file import restore, written
-from replan.snapshots.files import write_snapshot
-from replan.snapshots.json_form import to_document
+from replan.simulator.api import (
+    RULES,
+    ClusterState,
+    KillBroker,
+    Partition,
+    Produce,
+    SimulatedControlPlane,
+    Simulation,
+    StartBroker,
+    StopBroker,
+    VirtualClock,
+    World,
+    directory_of,
+    from_snapshot,
+    open_simulated,
+    restore,
+    whole_snapshot,
+    written,
+)
+from replan.snapshots.api import to_document, write_snapshot
 
 pytestmark = pytest.mark.slow
 

@@ -3,23 +3,21 @@
 import pytest
 from tests.unit.simulator.controllers import TOPIC, Controller, named
 
-from replan.model.configs import ConfigScope
-from replan.model.control_plane import Rejected
-from replan.model.names import TopicId, replicas
-from replan.simulator.controller.commands import (
+from replan.model.api import ConfigScope, Rejected, TopicId, replicas
+from replan.simulator.api import (
     ControllerCommand,
     CreatePartitions,
     CreateTopic,
     DeleteTopic,
-)
-from replan.simulator.controller.decide import decide_command
-from replan.simulator.controller.events import (
     PartitionChanged,
     PartitionCreated,
     TopicCreated,
+    decide_command,
     evolve_all,
+    first_iterated,
+    slots_after_replacing,
+    slots_for,
 )
-from replan.simulator.controller.state import first_iterated, slots_after_replacing, slots_for
 
 
 def topic(name: str, *lists: tuple[int, ...], **configs: str) -> CreateTopic:

@@ -2,9 +2,8 @@
 
 from typing import get_args
 
-from replan.simulator.controller.commands import ControllerCommand
-from replan.simulator.controller.decide import COMMAND_RULES as RULES_OF_COMMANDS
-from replan.simulator.controller.versions import RULES
+from replan.simulator.api import COMMAND_RULES as RULES_OF_COMMANDS
+from replan.simulator.api import RULES, ControllerCommand
 
 
 def test_eligible_leader_replicas_can_be_on_from_4_0_on_and_are_in_new_clusters_from_4_1_on() -> (

@@ -5,21 +5,23 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from replan.model.broker import Broker, LogDir
-from replan.model.columns import from_lists
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     LEADER_RATE,
+    TOPICS_SCHEMA,
+    Broker,
+    BrokerId,
     Configs,
     ConfigSource,
     ConfigValue,
-)
-from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.model.snapshot import (
-    TOPICS_SCHEMA,
     Features,
+    LogDir,
     RememberedOrder,
+    Replicas,
     Snapshot,
+    TopicId,
+    TopicPartition,
+    from_lists,
     partitions_table,
 )
 

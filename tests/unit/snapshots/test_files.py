@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from tests.builders import TOPIC_ID, snapshot, state
 from tests.unit.snapshots.strategies import snapshots
 
-from replan.documents.files import publish_folder, write_file
+from replan.documents.api import publish_folder, write_file
 from replan.errors import BadFile
-from replan.model.configs import LEADER_RATE
-from replan.model.snapshot import Snapshot
-from replan.snapshots.files import read_snapshot, write_snapshot
+from replan.model.api import LEADER_RATE, Snapshot
+from replan.snapshots.api import read_snapshot, write_snapshot
 
 
 @pytest.fixture

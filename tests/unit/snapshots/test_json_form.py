@@ -12,12 +12,18 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from tests.unit.snapshots.strategies import broken, snapshots
 
-from replan.documents.json_text import decoded, parse_document, render_document
+from replan.documents.api import decoded, parse_document, render_document
 from replan.errors import BadFile
-from replan.model.configs import LEADER_RATE, ConfigSource, ConfigValue
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.snapshot import Snapshot
-from replan.snapshots.json_form import (
+from replan.model.api import (
+    LEADER_RATE,
+    BrokerId,
+    ConfigSource,
+    ConfigValue,
+    Snapshot,
+    TopicPartition,
+    replicas,
+)
+from replan.snapshots.api import (
     SnapshotForm,
     derived_topic_id,
     from_content,

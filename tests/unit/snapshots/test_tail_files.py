@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from replan.errors import BadFile
-from replan.model.names import BrokerId, TopicId, TopicPartition
-from replan.snapshots.tail_files import (
+from replan.model.api import BrokerId, TopicId, TopicPartition
+from replan.snapshots.api import (
     INDEX,
     TailForm,
     file_name,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from replan.errors import BadFile
-from replan.model.names import BrokerId, TopicId
-from replan.snapshots.tail_files import REPLAYED, Replayed, TailForm, open_replays, read_replays
+from replan.model.api import BrokerId, TopicId
+from replan.snapshots.api import REPLAYED, Replayed, TailForm, open_replays, read_replays
 
 
 def tail(broker: int = 2, begin: int = 100, end: int = 300) -> TailForm:

@@ -38,7 +38,7 @@ Prior = SavedReplicaList | SavedRate
 """What was there before a throttle setting that is replan's."""
 
 
-S = TypeVar("S", bound=StepRecord)
+_S = TypeVar("_S", bound=StepRecord)
 _Steps = Mapping[type[Any], Mapping[Any, Any]]
 
 
@@ -81,12 +81,12 @@ class Ledger(Struct, frozen=True):
         for of_kind in self.begun.values():
             yield from of_kind.values()
 
-    def steps_of(self, kind: type[S]) -> Mapping[Any, S]:
+    def steps_of(self, kind: type[_S]) -> Mapping[Any, _S]:
         """Those of one kind, by what they are about."""
-        of_kind: Mapping[Any, S] = self.begun.get(kind, {})
+        of_kind: Mapping[Any, _S] = self.begun.get(kind, {})
         return of_kind
 
-    def lasting(self, kind: type[S]) -> list[S]:
+    def lasting(self, kind: type[_S]) -> list[_S]:
         """Those of one kind that are done, or have not ended."""
         lasts = {Status.OPEN, Status.DONE}
         return [record for record in self.steps_of(kind).values() if record.status in lasts]

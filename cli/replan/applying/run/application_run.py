@@ -77,7 +77,7 @@ from replan.model.names import Replicas, TopicPartition
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.requests import RequestKind
 
-K = TypeVar("K")
+_K = TypeVar("_K")
 
 
 def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
@@ -130,11 +130,11 @@ class Sender(Struct, frozen=True):
         )
 
     def _sent(
-        self, subjects: Collection[K], request: Callable[[], Mapping[K, Answer]]
-    ) -> Mapping[K, Answer]:
+        self, subjects: Collection[_K], request: Callable[[], Mapping[_K, Answer]]
+    ) -> Mapping[_K, Answer]:
         if not subjects or self.clock.now() > self.until:
             return {}
-        unknown: dict[K, Answer] = dict.fromkeys(subjects, OutcomeUnknown("no answer"))
+        unknown: dict[_K, Answer] = dict.fromkeys(subjects, OutcomeUnknown("no answer"))
         try:
             return {**unknown, **request()}
         except ClusterUnreachable as error:

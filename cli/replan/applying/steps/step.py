@@ -143,20 +143,20 @@ Requests = Iterator[
 """What is sent together: the subjects, and the request, whose answers are by subject."""
 
 
-S = TypeVar("S", bound=Step)
+_S = TypeVar("_S", bound=Step)
 
 
-class StepKind(ABC, Generic[S]):
+class StepKind(ABC, Generic[_S]):
     """One kind of step."""
 
     copies = False
     """Whether its steps copy: then they need slots and a throttle, and are decided after the moves."""
 
     @abstractmethod
-    def steps(self, plan: Plan, ledger: Ledger) -> list[S]:
+    def steps(self, plan: Plan, ledger: Ledger) -> list[_S]:
         """Those of a plan, with what is written down of them."""
 
-    def pending(self, job: Job, ledger: Ledger) -> list[S]:
+    def pending(self, job: Job, ledger: Ledger) -> list[_S]:
         """Those that have not ended."""
         return [step for step in self.steps(job.plan, ledger) if unended(step.record)]
 
@@ -222,8 +222,8 @@ class StepsDecided(Struct):
 
 
 def judge_steps(
-    steps: Iterable[S], given: StepInput, closed: HoldReason | None, into: StepsDecided
-) -> Iterator[tuple[S, Ask]]:
+    steps: Iterable[_S], given: StepInput, closed: HoldReason | None, into: StepsDecided
+) -> Iterator[tuple[_S, Ask]]:
     """Judge steps, one after the other; yields what may be asked for, and takes in all else.
 
     `closed`: why nothing is to be asked for now, if so.

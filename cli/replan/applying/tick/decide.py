@@ -497,7 +497,7 @@ class Draft:
         return begun(self._tick.job.moves[name], self._state.ledger)
 
 
-K = TypeVar("K", bound=Hashable)
+_K = TypeVar("_K", bound=Hashable)
 
 
 def step_input(tick: TickInput, state: RunState) -> StepInput:
@@ -823,6 +823,6 @@ class TickBuilder:
         )
 
 
-def _kept(holds: Mapping[K, HoldReason], before: Mapping[K, HoldReason]) -> dict[K, HoldReason]:
+def _kept(holds: Mapping[_K, HoldReason], before: Mapping[_K, HoldReason]) -> dict[_K, HoldReason]:
     """The reasons to wait; whoever leaves still says what held each before that."""
     return {n: before.get(n, r) if isinstance(r, Stopping) else r for n, r in holds.items()}

@@ -26,7 +26,7 @@ from replan.model.control_plane import ClusterReader, Look, by_broker
 from replan.model.names import TopicPartition
 from replan.planning.plans.plan import Plan
 
-K = TypeVar("K")
+_K = TypeVar("_K")
 
 
 class WatchedApplication(Struct, frozen=True):
@@ -101,7 +101,7 @@ def _without_begun_since(look: Look, ledger: Ledger, read: Callable[[], Ledger])
     return replace(look, running={n: r for n, r in look.running.items() if n not in begun})
 
 
-def _told(holds: Mapping[K, HoldReason]) -> dict[K, HoldReason]:
+def _told(holds: Mapping[_K, HoldReason]) -> dict[_K, HoldReason]:
     return {n: why for n, why in holds.items() if not _is_next_to_set(why)}
 
 

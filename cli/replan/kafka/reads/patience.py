@@ -24,7 +24,7 @@ _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
 
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class NamedQuestion(Struct, frozen=True):
@@ -137,12 +137,12 @@ class Reads:
             if not patience.pause():
                 raise _silent(failed[0], waited, failed[1]) from failed[1]
 
-    def kept(self, name: str, key: object, make: Callable[[], T]) -> T:
+    def kept(self, name: str, key: object, make: Callable[[], _T]) -> _T:
         """What was made under this name last, if it was made for an equal key; else made now."""
         known = self._made.get(name)
         if known is None or known[0] != key:
             known = self._made[name] = key, make()
-        value: T = known[1]
+        value: _T = known[1]
         return value
 
 

@@ -59,8 +59,8 @@ READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 HURRY_SECONDS = 1.0
 """How long a round may go on once somebody has asked the process to stop."""
 
-T = TypeVar("T")
-K = TypeVar("K")
+_T = TypeVar("_T")
+_K = TypeVar("_K")
 
 
 class SocketWait(Struct, frozen=True):
@@ -72,7 +72,7 @@ class SocketWait(Struct, frozen=True):
     event: int = READ
 
 
-Conversation = Generator[SocketWait, None, T]
+Conversation = Generator[SocketWait, None, _T]
 
 
 def pause_for(seconds: float) -> Conversation[None]:
@@ -80,10 +80,10 @@ def pause_for(seconds: float) -> Conversation[None]:
     yield SocketWait(time.monotonic() + seconds)
 
 
-def in_background(work: Callable[[], T], until: float) -> Conversation[T]:
+def in_background(work: Callable[[], _T], until: float) -> Conversation[_T]:
     """The result of what may block for seconds, from a thread; nobody waits for the thread after `until`."""
     ended, ends = socket.socketpair()
-    results: list[T] = []
+    results: list[_T] = []
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -105,13 +105,13 @@ def in_background(work: Callable[[], T], until: float) -> Conversation[T]:
 
 
 def converse(
-    conversations: Mapping[K, Conversation[T]],
+    conversations: Mapping[_K, Conversation[_T]],
     *,
     until: float,
     interrupt: Interrupt | None = None,
     first_suffices: bool = False,
     at_once: int = 250,
-) -> dict[K, T | KafkaError]:
+) -> dict[_K, _T | KafkaError]:
     """Carry on all conversations until each has ended, failed, or run out of time; `at_once` of them together.
 
     What was not begun in time is left out. With `first_suffices` the first that succeeds ends the others.

@@ -18,7 +18,7 @@ SPARSE = 4
 """Where fewer than this part of those that are tried may go, but some, more of the broker are looked at."""
 CLOSELY = 1536
 """So many."""
-NEAR = np.arange(-8, 4)
+NEIGHBOURS = np.arange(-8, 4)
 """The places of those that are next to some number of units, the smaller and the larger ones."""
 
 
@@ -65,9 +65,9 @@ class Holders:
         return np.asarray(self._by_rank[spread_out(self._ranks(broker), number)])
 
     def near(self, broker: int, units: Ints) -> Ints:
-        """Those of a broker that are next to each of some numbers of units; shape (numbers, `NEAR`), -1 pads."""
+        """Those of a broker that are next to each of some numbers of units; shape (numbers, `NEIGHBOURS`), -1 pads."""
         ranks = self._ranks(broker)
-        at = np.searchsorted(ranks, np.searchsorted(self._units, units))[:, None] + NEAR
+        at = np.searchsorted(ranks, np.searchsorted(self._units, units))[:, None] + NEIGHBOURS
         there = (at >= 0) & (at < len(ranks))
         rows = np.full(at.shape, PAD, dtype=np.int64)
         rows[there] = self._by_rank[ranks[at[there]]]

@@ -27,9 +27,9 @@ from replan.planning.placing.shares import shared_out
 
 BEHIND = 2
 """A broker is far behind where it comes to hold less than this part of an even share."""
-LITTLE, FAR, OF = 21, 23, 20
+LITTLE, FAR, TWENTIETHS = 21, 23, 20
 """So many times its even share of bytes a broker may come to hold by what it gets; `FAR`: where brokers are drained."""
-CHUNK = 1 << 16
+ROWS_AT_ONCE = 1 << 16
 """Partitions whose racks are counted at a time: bounds the memory."""
 
 
@@ -121,13 +121,13 @@ class _Behind:
         held, together = [self._bytes[b] for b in some], sum(weights)
         least = shared_out(size, weights, self._room_below(some, weights, size, FAR))
         busiest = max(part / weight for part, weight in zip(least, weights, strict=True))
-        level = max(busiest, Fraction(size * LITTLE, together * OF))
+        level = max(busiest, Fraction(size * LITTLE, together * TWENTIETHS))
         return shared_out(size, weights, [level * weight for weight in weights], held)
 
     def _room_below(self, some: list[int], weights: list[int], more: int, most: int) -> list[int]:
         """What each of some brokers may get until it has so much more (`most`) than an even share of their bytes."""
         total = sum(self._bytes[b] for b in some) + more
-        shares = [total * weight * most // (sum(weights) * OF) for weight in weights]
+        shares = [total * weight * most // (sum(weights) * TWENTIETHS) for weight in weights]
         return [max(share - self._bytes[b], 0) for b, share in zip(some, shares, strict=True)]
 
     def _lags(self, some: list[int], weights: list[int], more: int) -> bool:
@@ -145,8 +145,8 @@ class _Behind:
             place[self._rack[brokers[0]]] = number
         replicas, sizes = np.zeros(len(racks), np.int64), np.zeros(len(racks), np.int64)
         anywhere = [0, 0]
-        for start in range(0, len(rows), CHUNK):
-            some = rows[start : start + CHUNK]
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            some = rows[start : start + ROWS_AT_ONCE]
             size = self._problem.partitions.bytes[some]
             come, rest = self._lacking(rule, some, place, len(racks))
             replicas += come.sum(axis=0)

@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from replan.model.columns import Flags, Ints
-from replan.planning.placing.flow import FAR, Costs
+from replan.planning.placing.flow import NO_WAY, Costs
 from replan.planning.placing.steps import Steps
 
 CHUNK = 64
@@ -38,13 +38,15 @@ class ReplicaExchanges:
         self._heaps: list[dict[int, list[Entry]]] = [defaultdict(list) for _ in range(count)]
         self._givers, self._new = self._sorted_by_cost()
         self._sizes = [
-            np.append(np.where(new, 0, steps.size[rows]), FAR)
+            np.append(np.where(new, 0, steps.size[rows]), NO_WAY)
             for rows, new in zip(self._givers, self._new, strict=True)
         ]
         self._mark = np.zeros((count, count), dtype=np.int64)
         self.stale = False
         self._enter(np.flatnonzero(steps.left_behind()), only_back=True)
-        self.costs = Costs(np.full((count, count), FAR), np.zeros((count, count), dtype=np.int64))
+        self.costs = Costs(
+            np.full((count, count), NO_WAY), np.zeros((count, count), dtype=np.int64)
+        )
         for broker in range(count):
             self._search(broker, np.arange(count))
             self._refresh(broker)

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from replan.model.columns import Flags, Ints
 
-FAR = np.int64(1 << 60)
+NO_WAY = np.int64(1 << 60)
 """The cost of an edge that does not exist."""
 
 
@@ -28,7 +28,7 @@ class Costs(Struct, frozen=True):
     """Of the cheapest unit from each broker to each other; shape (brokers, brokers)."""
 
     bytes: Ints
-    """FAR where none can go."""
+    """`NO_WAY` where none can go."""
     changes: Ints
 
 
@@ -67,11 +67,11 @@ def bring_within(counts: Ints, bounds: Bounds, exchanges: Exchanges) -> Stuck | 
     """Carry units until `counts` is within the bounds; changes `counts`. None when it is."""
     while (over := counts > bounds.most).any():
         if not _carry_one(counts, over, counts < bounds.most, exchanges):
-            ways = exchanges.costs.bytes < FAR
+            ways = exchanges.costs.bytes < NO_WAY
             return Stuck(_reached(ways, int(np.flatnonzero(over)[0])), over=True)
     while (under := counts < bounds.least).any():
         if not _carry_one(counts, counts > bounds.least, under, exchanges):
-            ways = exchanges.costs.bytes < FAR
+            ways = exchanges.costs.bytes < NO_WAY
             return Stuck(_reached(ways.T, int(np.flatnonzero(under)[0])), over=False)
     return None
 
@@ -79,7 +79,7 @@ def bring_within(counts: Ints, bounds: Bounds, exchanges: Exchanges) -> Stuck | 
 def _carry_one(counts: Ints, sources: Flags, sinks: Flags, exchanges: Exchanges) -> bool:
     """One unit from a source to a sink, if any can be reached."""
     paths = _Paths(exchanges.costs, sources)
-    if not (paths.bytes[sinks] < FAR).any():
+    if not (paths.bytes[sinks] < NO_WAY).any():
         return False
     edges = paths.to(paths.nearest(sinks))
     if len({exchanges.next_of(*edge) for edge in edges}) < len(edges):
@@ -117,7 +117,7 @@ class _Paths:
 
     def _ended(self, costs: Costs, sources: Flags) -> bool:
         """Whether the ways are found; not where one goes round and round, as each time it costs less."""
-        self.bytes = np.where(sources, np.int64(0), FAR)
+        self.bytes = np.where(sources, np.int64(0), NO_WAY)
         self._changes = np.zeros(len(sources), dtype=np.int64)
         self._steps = np.zeros(len(sources), dtype=np.int64)
         self._before = np.full(len(sources), -1)
@@ -131,20 +131,20 @@ class _Paths:
     def _shorter(self, costs: Costs, via: Ints) -> Ints:
         """One round over all edges from some brokers; to whom the way became shorter."""
         edges = costs.bytes[via]
-        bytes_ = np.where(edges < FAR, self.bytes[via, None] + edges, FAR)
+        bytes_ = np.where(edges < NO_WAY, self.bytes[via, None] + edges, NO_WAY)
         least = bytes_.min(axis=0)
         equal = bytes_ == least
-        changes = np.where(equal, self._changes[via, None] + costs.changes[via], FAR)
+        changes = np.where(equal, self._changes[via, None] + costs.changes[via], NO_WAY)
         fewest = changes.min(axis=0)
         equal &= changes == fewest
-        steps = np.where(equal, self._steps[via, None] + 1, FAR)
+        steps = np.where(equal, self._steps[via, None] + 1, NO_WAY)
         first = steps.argmin(axis=0)
         shortest, before = steps[first, np.arange(len(first))], via[first]
         better = (least < self.bytes) | (
             (least == self.bytes)
             & ((fewest < self._changes) | ((fewest == self._changes) & (shortest < self._steps)))
         )
-        better &= least < FAR
+        better &= least < NO_WAY
         self.bytes[better], self._changes[better] = least[better], fewest[better]
         self._steps[better], self._before[better] = shortest[better], before[better]
         shorter: Ints = np.flatnonzero(better)

@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from replan.model.columns import Flags, Ints, Matrix
-from replan.planning.placing.flow import FAR, Bounds, Costs, bring_within
+from replan.planning.placing.flow import NO_WAY, Bounds, Costs, bring_within
 from replan.planning.placing.shares import least_that
 
 
@@ -65,7 +65,7 @@ class _Leaderships:
         self._first = heads.copy()
         self._heaps: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         self.costs = Costs(
-            np.full((brokers, brokers), FAR), np.zeros((brokers, brokers), dtype=np.int64)
+            np.full((brokers, brokers), NO_WAY), np.zeros((brokers, brokers), dtype=np.int64)
         )
         for slot in range(lists.shape[1]):
             rows = np.flatnonzero(may_lead[:, slot] & (lists[:, slot] != heads))
@@ -100,5 +100,5 @@ class _Leaderships:
         heap = self._heaps[source, target]
         while heap and self.heads[heap[0][1]] != source:
             heappop(heap)
-        self.costs.bytes[source, target] = 0 if heap else FAR
+        self.costs.bytes[source, target] = 0 if heap else NO_WAY
         self.costs.changes[source, target] = heap[0][0] if heap else 0

@@ -21,7 +21,7 @@ from replan.planning.placing.problem import NO_LIMIT, BrokerTable
 
 MORE, NEAR, THAN = 110, 103, 100
 """What a broker gets may be so many times its part; `NEAR`: where its part is by what it holds already."""
-LARGE, OF = 3, 10
+LARGE, TENTHS = 3, 10
 """From so many parts of the average of all replicas on, a replica is a large one."""
 
 
@@ -143,7 +143,7 @@ class Loads:
         least = min([got[b] * per_part[b] for b in among])
         together = parts.most * (sum([got[b] for b in among]) + size)
         every = THAN * sum([part[b] for b in among])
-        large = size * self._of_a_byte * OF >= LARGE * self._of_a_replica
+        large = size * self._of_a_byte * TENTHS >= LARGE * self._of_a_replica
         held, more = (self._bytes, size) if large else (self._replicas, 1)
         return min(
             [

@@ -27,9 +27,9 @@ from replan.planning.placing.problem import NO_LIMIT, Imbalance
 from replan.planning.placing.shares import PARTS, Aim, TopMost
 from replan.planning.placing.steps import Steps, Way
 
-FEW = 64
+FEW_OUTSIDE = 64
 """So many units take the cheapest paths from the first one on."""
-STEPS_AT_ONCE = 256
+STEPS_IN_A_BATCH = 256
 """Partitions whose legal steps a sweep finds at a time."""
 
 
@@ -145,7 +145,7 @@ class Search:
 
     def carry(self, counts: Ints, bounds: Bounds) -> Stuck | None:
         """Bring `counts` of units within bounds: many are swept, few or what is left take the cheapest paths."""
-        if _out(counts, bounds) > FEW:
+        if _out(counts, bounds) > FEW_OUTSIDE:
             _sweep(counts, bounds, self._steps)
         while not all_within(counts, bounds):
             exchanges = ReplicaExchanges(self._steps)
@@ -239,12 +239,12 @@ class _Pass:
     def _once(self) -> bool:
         """Whether any step was taken."""
         order, taken = self._order(), False
-        for start in range(0, len(order), STEPS_AT_ONCE):
+        for start in range(0, len(order), STEPS_IN_A_BATCH):
             givers, takers = (np.array(of) > 0 for of in (self._gives, self._takes))
             if not givers.any() or not takers.any():
                 break
             taken |= self._take_some(
-                order[start : start + STEPS_AT_ONCE], givers, np.flatnonzero(takers)
+                order[start : start + STEPS_IN_A_BATCH], givers, np.flatnonzero(takers)
             )
         return taken
 

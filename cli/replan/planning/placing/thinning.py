@@ -28,7 +28,7 @@ from replan.planning.placing.search import Search
 from replan.planning.placing.spread import ANY, TopicSpread, most_by_rule
 from replan.planning.placing.steps import ReplicaSteps, Way, is_in
 
-LOOKS = 1_000
+SURPLUS_LOOKS = 1_000
 """So many partitions of a topic that are given up are looked at again."""
 
 
@@ -217,7 +217,7 @@ class _Topic:
         steps, most = self._steps(), self._most
         steps.way = Way.ANYWHERE
         filled = same_width(filled, self._mine)[0]
-        for row in np.flatnonzero(given_up)[:LOOKS].tolist():
+        for row in np.flatnonzero(given_up)[:SURPLUS_LOOKS].tolist():
             kept = self._mine[row].copy()
             self._mine[row] = filled[row]
             counts, held = (_counts(of, len(most)) for of in (self._mine, self._mine[~given_up]))

@@ -16,8 +16,8 @@ from replan.reporting.lines import Span, Tone, line
 from replan.reporting.loop.loop_words import DEVIATION_WORDS, HELD, LOOP_STATE_WORDS, RESULTS
 from replan.wording import DAY_SECONDS, count, duration, listed, size
 
-FORMAT_VERSION = 1
-KIND = "replan.reconcileRehearsal"
+LOOP_FORMAT_VERSION = 1
+LOOP_KIND = "replan.reconcileRehearsal"
 HOUR_SECONDS = 3_600.0
 ROUNDS_SHOWN = 50
 FAULTS_SHOWN = 50
@@ -171,8 +171,8 @@ def time_since_start(seconds: float) -> str:
 def render_loop_rehearsal_json(rehearsal: LoopRehearsal) -> str:
     """One document, times in seconds from the beginning; ends with a newline."""
     document = {
-        "formatVersion": FORMAT_VERSION,
-        "kind": KIND,
+        "formatVersion": LOOP_FORMAT_VERSION,
+        "kind": LOOP_KIND,
         "clusterId": rehearsal.cluster_id,
         "placementDigest": rehearsal.placement_digest,
         "putRight": {kind.value: after for kind, after in rehearsal.policy.put_right.items()},

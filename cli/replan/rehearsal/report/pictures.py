@@ -6,7 +6,7 @@ long the runs with random faults took.
 
 from collections import defaultdict
 from collections.abc import Iterator
-from html import escape
+from html import escape as escape_html
 
 from replan.model.names import BrokerId
 from replan.rehearsal.loop_outcome import LoopRehearsal
@@ -111,7 +111,7 @@ class _Drawing:
         parts = [*self._axis(height), *bands, *self._faults(height)]
         return (
             f'<svg viewBox="0 0 {CHART_WIDTH:.0f} {height:.0f}" role="img" '
-            f'aria-label="Copies by broker over {escape(duration(self._total))}">'
+            f'aria-label="Copies by broker over {escape_html(duration(self._total))}">'
             + "".join(parts)
             + "</svg>"
         )
@@ -146,7 +146,7 @@ class _Drawing:
             title = f"broker {broker} away from {duration(absent.began)} to {until}"
             yield (
                 f'<rect class="away" x="{x:.1f}" y="{top:.0f}" width="{max(2.0, end - x):.1f}" '
-                f'height="{height:.0f}"><title>{escape(title)}</title></rect>'
+                f'height="{height:.0f}"><title>{escape_html(title)}</title></rect>'
             )
 
     def _bar(self, copy: Copied, y: float) -> str:
@@ -164,12 +164,12 @@ class _Drawing:
         )
         bar = (
             f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{LANE}" rx="2">'
-            f"<title>{escape(title)}</title></rect>"
+            f"<title>{escape_html(title)}</title></rect>"
         )
         letters = len(str(copy.partition)) * 6.8 + 8
         if width < max(letters, LABEL_PIXELS / 2):
             return bar
-        name = escape(str(copy.partition))
+        name = escape_html(str(copy.partition))
         return bar + f'<text class="name" x="{x + 4:.1f}" y="{y + LANE - 3.5:.1f}">{name}</text>'
 
     def _faults(self, height: float) -> Iterator[str]:
@@ -177,7 +177,7 @@ class _Drawing:
         for number, fault in enumerate(self._rehearsal.faults, 1):
             if fault.at_seconds > self._total:
                 continue
-            x, title = self._x(fault.at_seconds), f"<title>{escape(fault.what)}</title>"
+            x, title = self._x(fault.at_seconds), f"<title>{escape_html(fault.what)}</title>"
             if fault.until_seconds is not None:
                 end, y = self._x(fault.until_seconds), MARK + 4 + 4 * ((number - 1) % 3)
                 yield f'<line class="lasts" x1="{x:.1f}" x2="{end:.1f}" y1="{y}" y2="{y}">{title}</line>'

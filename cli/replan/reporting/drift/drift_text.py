@@ -10,7 +10,7 @@ that was asked for; what is no topic's stands under its own name with null for t
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from html import escape as escape_html
 
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift_classes import Difference, DriftClass, OtherKind
@@ -350,7 +350,7 @@ DIFFERENCES_WITHOUT_SCRIPT = (
 
 def drift_marker(cluster_id: str) -> str:
     """The line by which the issue of an earlier run for the same cluster is found."""
-    return f"<!-- replan drift {escape(cluster_id[:200].replace('--', '-_'))} -->"
+    return f"<!-- replan drift {escape_html(cluster_id[:200].replace('--', '-_'))} -->"
 
 
 def drift_blocks(report: DriftReport, *, unmanaged: bool = False) -> Iterator[Block]:

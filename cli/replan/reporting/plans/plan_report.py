@@ -9,7 +9,7 @@ follows the one before, the leader is its index in the original list (empty: non
 """
 
 from collections.abc import Iterator, Sequence
-from html import escape
+from html import escape as escape_html
 
 from replan.model.declared.placement import Side
 from replan.model.names import BrokerId
@@ -155,7 +155,7 @@ def plan_lines(
 
 def plan_marker(cluster_id: str) -> str:
     """The line by which the comment of an earlier plan for the same cluster is found."""
-    return f"<!-- replan plan {escape(cluster_id[:200].replace('--', '-_'))} -->"
+    return f"<!-- replan plan {escape_html(cluster_id[:200].replace('--', '-_'))} -->"
 
 
 def _title(plan: Plan) -> Title:

@@ -23,7 +23,7 @@ from replan.simulator.controller.state import (
     slots_after_replacing,
 )
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class NewLeader(Struct, frozen=True):
@@ -275,5 +275,5 @@ def _changed(registration: BrokerRegistration, change: BrokerChanged) -> BrokerR
     )
 
 
-def _or(written: T | None, kept: T) -> T:
+def _or(written: _T | None, kept: _T) -> _T:
     return kept if written is None else written

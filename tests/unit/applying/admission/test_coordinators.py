@@ -3,11 +3,9 @@
 import pytest
 from tests.builders import move, state
 
-from replan.applying.admission import Coordinators
-from replan.applying.reasons.holds import CoordinatorLoads
-from replan.model.names import BrokerId, replicas
-from replan.planning.plans.moves import Move
-from replan.planning.plans.requests import Request, RequestKind
+from replan.applying.api import CoordinatorLoads, Coordinators
+from replan.model.api import BrokerId, replicas
+from replan.planning.api import Move, Request, RequestKind
 
 B4 = BrokerId(4)
 GROUPS = "__consumer_offsets"

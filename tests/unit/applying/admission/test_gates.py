@@ -3,23 +3,32 @@
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.admission import Room, closed_gate, others_by_topic, under_min_isr
-from replan.applying.reasons.holds import (
+from replan.applying.api import (
+    HoldReason,
     NewBrokerCordoned,
     NewBrokerFenced,
     NoRoom,
+    Room,
     TopicReassigned,
     UncleanElectionPossible,
     WritesWouldStop,
+    closed_gate,
+    others_by_topic,
+    under_min_isr,
 )
-from replan.applying.reasons.reason import HoldReason
-from replan.model.broker import Broker, LogDir
-from replan.model.configs import TopicSettings
-from replan.model.control_plane import Look
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.partition import PartitionState, Reassignment
-from replan.model.snapshot import Features
-from replan.planning.plans.moves import Move
+from replan.model.api import (
+    Broker,
+    BrokerId,
+    Features,
+    LogDir,
+    Look,
+    PartitionState,
+    Reassignment,
+    TopicPartition,
+    TopicSettings,
+    replicas,
+)
+from replan.planning.api import Move
 
 AS_PLANNED = TopicSettings(min_insync_replicas=2)
 SWAP = move([1, 2, 3], [4, 2, 5], size=100)

@@ -3,9 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replan.applying.admission import TIMES_PASSED_OVER, AdmissionQueue, Slots
-from replan.applying.partitions import Admitted, Deferred, Parked
-from replan.model.names import BrokerId
+from replan.applying.api import TIMES_PASSED_OVER, AdmissionQueue, Admitted, Deferred, Parked, Slots
+from replan.model.api import BrokerId
 
 B1, B2, B3 = BrokerId(1), BrokerId(2), BrokerId(3)
 

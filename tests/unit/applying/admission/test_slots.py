@@ -2,11 +2,8 @@
 
 import pytest
 
-from replan.applying.admission import Room, Slots, foreign_load, halved, limits_after_success
-from replan.applying.reasons.holds import NoSlot
-from replan.model.broker import LogDir
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.partition import Reassignment
+from replan.applying.api import NoSlot, Room, Slots, foreign_load, halved, limits_after_success
+from replan.model.api import BrokerId, LogDir, Reassignment, TopicPartition, replicas
 
 B1, B2, B3 = BrokerId(1), BrokerId(2), BrokerId(3)
 P0, P1, P2 = (TopicPartition("orders", number) for number in range(3))

@@ -2,7 +2,7 @@
 
 from tests.builders import TOPIC_ID
 
-from replan.applying.journal.records import (
+from replan.applying.api import (
     Application,
     ApplicationStatus,
     BrokerRates,
@@ -27,9 +27,17 @@ from replan.applying.journal.records import (
     Status,
     Verb,
 )
-from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS, ConfigScope
-from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
-from replan.planning.plans.requests import RequestKind
+from replan.model.api import (
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    BrokerId,
+    ConfigScope,
+    TopicId,
+    TopicPartition,
+    replicas,
+)
+from replan.planning.api import RequestKind
 
 P0 = TopicPartition("orders", 0)
 APP = Application("a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, "cluster", "ann@ops-1")

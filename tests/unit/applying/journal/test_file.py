@@ -16,12 +16,18 @@ from typing import Any
 import pytest
 from tests.unit.applying.journal.records import APP, OWN, RECORDS
 
-from replan.applying.journal.file import FileJournal, holder, not_locked, peek
-from replan.applying.journal.lines import journal_head, render
-from replan.applying.journal.records import Record, SavedRate
+from replan.applying.api import (
+    FileJournal,
+    Record,
+    SavedRate,
+    holder,
+    journal_head,
+    not_locked,
+    peek,
+    render,
+)
 from replan.errors import BadFile, Exit, Held
-from replan.model.configs import LEADER_RATE
-from replan.model.names import BrokerId
+from replan.model.api import LEADER_RATE, BrokerId
 
 pytestmark = pytest.mark.slow
 

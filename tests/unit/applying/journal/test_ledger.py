@@ -6,25 +6,24 @@ from hypothesis import strategies as st
 from tests.builders import TOPIC_ID
 from tests.unit.applying.journal.records import APP, P0, RECORDS
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.protocol import Journal, MemoryJournal
-from replan.applying.journal.records import (
+from replan.applying.api import (
     Application,
     ApplicationStatus,
     CreateRecord,
     Forget,
+    Journal,
     LastRequest,
+    MemoryJournal,
     MoveRecord,
     Record,
     SavedRate,
     SavedReplicaList,
     Status,
+    fold,
 )
 from replan.errors import Held
-from replan.model.configs import FOLLOWER_REPLICAS, LEADER_RATE
-from replan.model.names import BrokerId, replicas
-from replan.model.snapshot import RememberedOrder
-from replan.planning.plans.requests import RequestKind
+from replan.model.api import FOLLOWER_REPLICAS, LEADER_RATE, BrokerId, RememberedOrder, replicas
+from replan.planning.api import RequestKind
 
 
 def filled() -> Journal:

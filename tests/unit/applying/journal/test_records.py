@@ -8,8 +8,7 @@ import jsonschema
 import pytest
 from tests.unit.applying.journal.records import RECORDS
 
-from replan.applying.journal.record_json import RECORD_KINDS, NewerRecord, decode, encode_record
-from replan.applying.journal.records import Forget, Record
+from replan.applying.api import RECORD_KINDS, Forget, NewerRecord, Record, decode, encode_record
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "schema" / "journal.v1.json").read_text())
 

@@ -11,13 +11,20 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.applying.journal.records import APP, OWN, RECORDS
 
-from replan.applying.journal import file_inbox
-from replan.applying.journal.file import FileJournal, peek
-from replan.applying.journal.protocol import SteeredJournal
-from replan.applying.journal.records import Command, Forget, Record, SavedRate, Verb
+from replan.applying.api import (
+    Command,
+    FileJournal,
+    Forget,
+    Record,
+    SavedRate,
+    SteeredJournal,
+    Verb,
+    folder_of,
+    peek,
+    put_command,
+)
 from replan.errors import Held, WrongCluster
-from replan.model.configs import LEADER_RATE
-from replan.model.names import BrokerId
+from replan.model.api import LEADER_RATE, BrokerId
 
 
 class StoreLaws:
@@ -119,13 +126,13 @@ class TestFileJournal(StoreLaws):
         return FileJournal(self.path, cluster_id)
 
     def send(self, command: Command) -> None:
-        file_inbox.put_command(self.path, command)
+        put_command(self.path, command)
 
     def test_what_is_no_command_is_left_alone(self) -> None:
         with self.open() as journal:
             journal.append([APP])
             self.send(Command("a-1", "1", Verb.PAUSE))
-            folder = file_inbox.folder_of(self.path)
+            folder = folder_of(self.path)
             (folder / "2.json").write_text('{"key": "inbox/a-1/2", "value": {"verb": "sing"}}')
             (folder / "3.json").write_text("{")
             assert [c.id for c in self.arrived(journal)] == ["1"]

@@ -3,12 +3,8 @@
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.observation import InSyncLoss, PartitionHistory
-from replan.applying.reasons.holds import Stalled
-from replan.model.configs import TopicSettings
-from replan.model.control_plane import Look
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.partition import PartitionState
+from replan.applying.api import InSyncLoss, PartitionHistory, Stalled
+from replan.model.api import BrokerId, Look, PartitionState, TopicPartition, TopicSettings, replicas
 
 SWAP = move([1, 2, 3], [4, 2, 5])
 P0 = SWAP.partition

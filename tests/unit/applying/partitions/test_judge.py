@@ -4,46 +4,51 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import TOPIC_ID, brokers, move, state
 
-from replan.applying.journal.records import LastRequest, MoveRecord, Reached, Status
-from replan.applying.partitions import (
+from replan.applying.api import (
+    ArrivalPossible,
+    AwaitingSync,
+    ChangedElsewhere,
+    Confirming,
+    EffectUndone,
+    EffectUnseen,
     End,
+    EndReason,
+    Fact,
     Hold,
+    LastRequest,
+    MetadataBehind,
+    MoveRecord,
     MoveVerdict,
+    NeverEnding,
+    NoLeader,
+    NotAsPlanned,
+    OtherReassignment,
+    OutcomePending,
     PartitionInput,
+    PreferredUnavailable,
+    Reached,
+    Rechecking,
+    RejectedByKafka,
+    RejectionPending,
+    SameListElsewhere,
+    Status,
     Suspect,
     judge_cancelled,
     judge_partition,
 )
-from replan.applying.reasons.ends import (
-    ChangedElsewhere,
-    EffectUndone,
-    Fact,
-    NotAsPlanned,
-    OtherReassignment,
-    PreferredUnavailable,
-    RejectedByKafka,
+from replan.model.api import (
+    Accepted,
+    Answer,
+    BrokerId,
+    Look,
+    OutcomeUnknown,
+    PartitionState,
+    Rejected,
+    TopicId,
+    TopicSettings,
+    replicas,
 )
-from replan.applying.reasons.holds import (
-    ArrivalPossible,
-    AwaitingSync,
-    Confirming,
-    EffectUnseen,
-    MetadataBehind,
-    NeverEnding,
-    NoLeader,
-    OutcomePending,
-    Rechecking,
-    RejectionPending,
-    SameListElsewhere,
-)
-from replan.applying.reasons.reason import EndReason
-from replan.model.configs import TopicSettings
-from replan.model.control_plane import Accepted, Answer, Look, OutcomeUnknown, Rejected
-from replan.model.names import BrokerId, TopicId, replicas
-from replan.model.partition import PartitionState
-from replan.planning.elections.available import Unavailable
-from replan.planning.plans.moves import Move, StandaloneElection
-from replan.planning.plans.requests import Request, RequestKind
+from replan.planning.api import Move, Request, RequestKind, StandaloneElection, Unavailable
 
 SWAP = move([1, 2, 3], [4, 1, 5])
 FLIP = move([1, 2, 3], [2, 1, 3])

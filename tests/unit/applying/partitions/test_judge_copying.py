@@ -14,26 +14,24 @@ from tests.unit.applying.partitions.test_judge import (
     stale,
 )
 
-from replan.applying.partitions import (
-    Hold,
-    MoveVerdict,
-    PartitionInput,
-    Suspect,
-    judge_while_copying,
-)
-from replan.applying.reasons.ends import Fact, NotAsPlanned
-from replan.applying.reasons.holds import (
+from replan.applying.api import (
     AwaitingSync,
     Confirming,
     CopyStopsWrites,
     EffectUnseen,
+    Fact,
+    Hold,
+    MoveVerdict,
     NoLeader,
+    NotAsPlanned,
     OutcomePending,
+    PartitionInput,
+    Suspect,
     UncleanElectionPossible,
+    judge_while_copying,
 )
-from replan.model.configs import TopicSettings
-from replan.model.names import replicas
-from replan.planning.plans.requests import Request, RequestKind
+from replan.model.api import TopicSettings, replicas
+from replan.planning.api import Request, RequestKind
 
 UNCLEAN = replace(SWAP, unclean_election=True)
 

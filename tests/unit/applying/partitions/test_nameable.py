@@ -5,13 +5,9 @@ from collections.abc import Collection, Sequence
 import pytest
 from tests.builders import brokers, move, state
 
-from replan.applying.journal.records import LastRequest, MoveRecord
-from replan.applying.partitions import as_nameable
-from replan.model.broker import Broker
-from replan.model.control_plane import Look
-from replan.model.names import Replicas, replicas
-from replan.model.partition import PartitionState
-from replan.planning.plans.requests import RequestKind
+from replan.applying.api import LastRequest, MoveRecord, as_nameable
+from replan.model.api import Broker, Look, PartitionState, Replicas, replicas
+from replan.planning.api import RequestKind
 
 SWAP = move([1, 2, 3], [1, 4], unnameable=[2])
 """Of which the plan says that no list may name 2."""

@@ -4,11 +4,16 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import move
 
-from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import LastRequest, MoveRecord, Order
-from replan.applying.partitions import remembering, remembering_given_up
-from replan.model.names import Replicas, replicas
-from replan.planning.plans.requests import RequestKind
+from replan.applying.api import (
+    LastRequest,
+    Ledger,
+    MoveRecord,
+    Order,
+    remembering,
+    remembering_given_up,
+)
+from replan.model.api import Replicas, replicas
+from replan.planning.api import RequestKind
 
 SWAP = move([1, 2, 3], [4, 1, 5])
 EXPANDED = replicas(1, 2, 3, 4, 5)

@@ -7,19 +7,19 @@ import pytest
 from tests.builders import move
 
 from replan.applying import partitions
-from replan.applying.journal.records import MoveRecord
-from replan.applying.partitions import (
+from replan.applying.api import (
     TRANSITIONS,
     Admitted,
     Deferred,
     Ended,
     InFlight,
+    MoveRecord,
     Parked,
     Phase,
     Waiting,
     check_transition,
 )
-from replan.model.names import BrokerId
+from replan.model.api import BrokerId
 
 MOVE = move([1, 2, 3], [1, 2, 4])
 RECORD = MoveRecord("a-1", MOVE.partition, MOVE.topic_id, MOVE.original, MOVE.target)

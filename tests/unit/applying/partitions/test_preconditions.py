@@ -1,12 +1,8 @@
 import pytest
 from tests.builders import brokers, move
 
-from replan.applying.partitions import broken_precondition
-from replan.applying.reasons.ends import Fact, NotAsPlanned
-from replan.applying.reasons.reason import EndReason
-from replan.model.broker import Broker
-from replan.model.configs import TopicSettings
-from replan.model.names import BrokerId
+from replan.applying.api import EndReason, Fact, NotAsPlanned, broken_precondition
+from replan.model.api import Broker, BrokerId, TopicSettings
 
 RACKS = {b.id: b.rack for b in brokers()}
 REGISTERED = {b.id: b for b in brokers()}

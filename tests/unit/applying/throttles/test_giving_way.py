@@ -4,34 +4,39 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import lists, move
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
-from replan.applying.reasons.notes import RateGivesWay
-from replan.applying.throttles import (
+from replan.applying.api import (
+    Forget,
+    RateGivesWay,
+    Record,
+    SavedRate,
+    SavedReplicaList,
     ThrottledCopy,
     ThrottleHistory,
     ThrottleInput,
     WantedThrottles,
     behind_entries_of_others,
+    fold,
     gives_way_to,
     throttle_in_place,
     throttle_tick,
 )
-from replan.model.broker import Broker
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     LEADER_RATE,
     LEADER_REPLICAS,
+    Broker,
+    BrokerId,
     ConfigOperation,
     ConfigSource,
     ConfigValue,
+    Look,
+    MoveThrottle,
+    PartitionState,
+    TopicId,
+    TopicPartition,
     TopicSettings,
     broker_change,
 )
-from replan.model.control_plane import Look
-from replan.model.declared.placement import MoveThrottle
-from replan.model.names import BrokerId, TopicId, TopicPartition
-from replan.model.partition import PartitionState
 
 ORDERS = TopicPartition("orders", 0)
 B1, B2 = BrokerId(1), BrokerId(2)

@@ -4,19 +4,25 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import move
 
-from replan.applying.journal.ledger import fold
-from replan.applying.journal.records import Forget, Record, SavedRate, SavedReplicaList
-from replan.applying.reasons.holds import ThrottleContested
-from replan.applying.reasons.notes import RateChanged, RateKept, RateRemoved, UnrestoredRate
-from replan.applying.throttles import (
+from replan.applying.api import (
+    Forget,
     ListOrRate,
+    RateChanged,
+    RateKept,
+    RateRemoved,
     RateStep,
+    Record,
+    SavedRate,
+    SavedReplicaList,
+    ThrottleContested,
     ThrottledCopy,
     ThrottleHistory,
     ThrottleInput,
+    UnrestoredRate,
     WantedThrottles,
     admission_closed,
     covers,
+    fold,
     history_after,
     leftovers,
     list_step,
@@ -28,24 +34,26 @@ from replan.applying.throttles import (
     wanted_entries,
     wanted_rates,
 )
-from replan.model.configs import (
+from replan.model.api import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    BrokerId,
     ConfigChange,
     ConfigOperation,
     Configs,
     ConfigScope,
     ConfigSource,
     ConfigValue,
+    MoveThrottle,
+    SideRates,
     TopicSettings,
     broker_change,
     elements,
+    replicas,
     topic_change,
 )
-from replan.model.declared.placement import MoveThrottle, SideRates
-from replan.model.names import BrokerId, replicas
 
 WHERE = ("orders", LEADER_REPLICAS)
 B4 = BrokerId(4)

@@ -5,7 +5,7 @@ import struct
 import pytest
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from replan.kafka.journal.read import CommittedEntries
+from replan.kafka.api import CommittedEntries
 
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 ATTRIBUTES = struct.calcsize(">qiibI")

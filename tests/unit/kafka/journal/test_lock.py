@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from replan.errors import BadFile
-from replan.kafka.journal.entries import (
+from replan.kafka.api import (
     LOCK_DEAD_SECONDS,
     Lock,
     LockWatch,

@@ -4,13 +4,15 @@ import pytest
 from tests.builders import FILE, placement, snapshot, state
 from tests.readings import find_drift
 
-from replan.model.declared.policy import Acknowledgement
-from replan.model.declared.rules import ReplicaBlacklist
-from replan.model.declared.where import MistakenPlacement, Where
-from replan.model.names import BrokerId, TopicPartition
-from replan.planning.comparison.acknowledged import acknowledgements_of
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import WarningKind
+from replan.model.api import (
+    Acknowledgement,
+    BrokerId,
+    MistakenPlacement,
+    ReplicaBlacklist,
+    TopicPartition,
+    Where,
+)
+from replan.planning.api import WarningKind, acknowledgements_of, make_plan
 
 PLACE = Where(FILE, 40, 5)
 SEEN = snapshot([state([1, 2, 3], partition=p) for p in range(3)], min_insync_replicas=2)

@@ -10,14 +10,9 @@ from tests.builders import FILE, brokers, placement, snapshot, state
 from tests.profiles import examples
 from tests.unit.planning.test_planning_by_rule import after, drain, ruled
 
-from replan.model.declared.placement import Placement
-from replan.model.declared.rules import Apart, Spread
-from replan.model.declared.where import Where
-from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import Alignment
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.conflicts import ConstraintKind
-from replan.reporting.sentences import constraint_texts
+from replan.model.api import Apart, Placement, Snapshot, Spread, Where
+from replan.planning.api import Alignment, ConstraintKind, make_plan
+from replan.reporting.api import constraint_texts
 
 pytestmark = pytest.mark.slow
 

@@ -7,16 +7,18 @@ from tests.builders import CLUSTER_ID, FILE, brokers, placement, snapshot, state
 from tests.readings import find_drift
 
 from replan.errors import BadPlacement, WrongCluster
-from replan.model.broker import Broker
-from replan.model.declared.placement import MoveThrottle, Placement
-from replan.model.declared.rules import LeaderRule, TopicRule
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId
-from replan.model.snapshot import Snapshot
-from replan.placement_file.load import load_placement
-from replan.planning.comparison.diff import DifferenceKind
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import PlanWarning, WarningKind
+from replan.model.api import (
+    Broker,
+    BrokerId,
+    LeaderRule,
+    MoveThrottle,
+    Placement,
+    Snapshot,
+    TopicRule,
+    Where,
+)
+from replan.placement_file.api import load_placement
+from replan.planning.api import DifferenceKind, PlanWarning, WarningKind, make_plan
 from replan.wording import ranges
 
 SEEN = snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)])

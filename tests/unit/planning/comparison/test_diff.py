@@ -7,10 +7,11 @@ import pytest
 from tests.builders import placement, snapshot, state
 from tests.readings import differing
 
-from replan.model.partition import PartitionState
-from replan.planning.comparison.alignment import named_partitions, partition_rows
-from replan.planning.comparison.diff import (
+from replan.model.api import PartitionState
+from replan.planning.api import (
     DIFFERENCE_SCHEMA,
+    named_partitions,
+    partition_rows,
 )
 
 CASES: list[tuple[str, Sequence[int], PartitionState, str | None]] = [

@@ -8,13 +8,8 @@ from tests.builders import FILE, brokers, listed_leader, placement, snapshot, st
 from tests.readings import find_drift
 from tests.unit.planning.test_planning_by_rule import after, ruled
 
-from replan.model.declared.placement import LastLeaders, Placement
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId
-from replan.model.snapshot import Snapshot
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import ReasonKind
-from replan.planning.plans.plan import WarningKind
+from replan.model.api import BrokerId, LastLeaders, Placement, Snapshot, Where
+from replan.planning.api import ReasonKind, WarningKind, make_plan
 
 THERE = Where(FILE, 4, 14)
 

@@ -6,13 +6,17 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import TOPIC_ID, listed_leader, placement, snapshot, state
 
-from replan.model.declared.placement import Placement
-from replan.model.names import TopicId, TopicPartition, replicas
-from replan.model.partition import PartitionState
-from replan.model.snapshot import OwnApplication, RememberedOrder, Snapshot
-from replan.planning.comparison import overlays
-from replan.planning.comparison.alignment import Alignment
-from replan.planning.comparison.blacklist import blacklist_reaches, without_ended
+from replan.model.api import (
+    OwnApplication,
+    PartitionState,
+    Placement,
+    RememberedOrder,
+    Snapshot,
+    TopicId,
+    TopicPartition,
+    replicas,
+)
+from replan.planning.api import Alignment, blacklist_reaches, lay_overlays, without_ended
 
 Rows = dict[str, list[int]]
 
@@ -20,12 +24,12 @@ Rows = dict[str, list[int]]
 def wanted(asked: Placement, seen: Snapshot) -> Rows:
     return {
         f"{r['topic']}-{r['partition']}": r["replicas"]
-        for r in overlays.lay_overlays(Alignment.of(asked, seen)).table.to_pylist()
+        for r in lay_overlays(Alignment.of(asked, seen)).table.to_pylist()
     }
 
 
 def marks(asked: Placement, seen: Snapshot, mark: str) -> list[str]:
-    found = overlays.lay_overlays(Alignment.of(asked, seen))
+    found = lay_overlays(Alignment.of(asked, seen))
     rows = zip(found.table.to_pylist(), getattr(found, mark), strict=True)
     return [f"{r['topic']}-{r['partition']}" for r, marked in rows if marked]
 

@@ -4,16 +4,19 @@ import pytest
 from tests.builders import FILE, placement, snapshot, state
 
 from replan.errors import BadPlacement
-from replan.model.broker import Broker
-from replan.model.declared.placement import Placement
-from replan.model.declared.policy import Requirement
-from replan.model.declared.rules import LeaderRule, Spread, TopicRule
-from replan.model.declared.where import Mistake, Where
-from replan.model.names import BrokerId
-from replan.model.snapshot import Snapshot
-from replan.planning.comparison.alignment import Alignment
-from replan.planning.comparison.cluster_check import check_policy
-from replan.planning.making.planner import make_plan
+from replan.model.api import (
+    Broker,
+    BrokerId,
+    LeaderRule,
+    Mistake,
+    Placement,
+    Requirement,
+    Snapshot,
+    Spread,
+    TopicRule,
+    Where,
+)
+from replan.planning.api import Alignment, check_policy, make_plan
 
 RACKS = tuple(Broker(BrokerId(i), rack) for i, rack in enumerate(["a", "a", "b", "b", None], 1))
 SEEN = snapshot([state([1, 2, 3], topic=t) for t in ("orders", "orders-x-eu")], registered=RACKS)

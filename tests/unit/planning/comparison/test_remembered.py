@@ -6,13 +6,8 @@ import pytest
 from tests.builders import TOPIC_ID, listed_leader, placement, snapshot, state
 from tests.readings import find_drift
 
-from replan.model.declared.placement import LeaderBlacklist
-from replan.model.names import TopicPartition, replicas
-from replan.model.snapshot import RememberedOrder
-from replan.planning.comparison.remembered import demoted
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import ReasonKind
-from replan.planning.plans.plan import WarningKind
+from replan.model.api import LeaderBlacklist, RememberedOrder, TopicPartition, replicas
+from replan.planning.api import ReasonKind, WarningKind, demoted, make_plan
 
 NAME = TopicPartition("orders", 0)
 

@@ -7,13 +7,19 @@ from msgspec.structs import replace
 from tests.builders import FILE, placement, snapshot, state, within
 from tests.readings import find_drift
 
-from replan.model.declared.placement import Placement
-from replan.model.declared.policy import Acknowledgement, Requirement
-from replan.model.declared.rules import Apart, Balance, LeaderRule, ReplicaBlacklist, TopicRule
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import WarningKind
+from replan.model.api import (
+    Acknowledgement,
+    Apart,
+    Balance,
+    BrokerId,
+    LeaderRule,
+    Placement,
+    ReplicaBlacklist,
+    Requirement,
+    TopicRule,
+    Where,
+)
+from replan.planning.api import WarningKind, make_plan
 
 HERE = Where(FILE, 9, 3)
 LATER = "2026-12-01T00:00:00Z"

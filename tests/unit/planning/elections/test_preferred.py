@@ -4,21 +4,28 @@ import pytest
 from tests.builders import brokers, listed_leader, placement, snapshot, state
 
 from replan.errors import BadUsage, WrongCluster
-from replan.model.declared.placement import Placement
-from replan.model.declared.policy import Limit, Measure
-from replan.model.declared.where import Where
-from replan.model.names import TopicId, TopicPartition, replicas
-from replan.model.snapshot import Snapshot
-from replan.planning.elections.preferred import (
+from replan.model.api import (
+    Limit,
+    Measure,
+    Placement,
+    Snapshot,
+    TopicId,
+    TopicPartition,
+    Where,
+    replicas,
+)
+from replan.planning.api import (
+    LimitExceeded,
     PreferredElections,
+    RefusalRule,
+    Selection,
+    StandaloneElection,
+    WarningKind,
+    dumps,
+    loads,
     preferred_elections,
     request_digest,
 )
-from replan.planning.elections.selection import Selection
-from replan.planning.making.limits import LimitExceeded
-from replan.planning.plans.moves import StandaloneElection
-from replan.planning.plans.plan import RefusalRule, WarningKind
-from replan.planning.plans.plan_file import dumps, loads
 
 ALL = Selection(everything=True)
 OFFSETS_ID = TopicId("b2Zmc2V0cy1vZmZzZXRzMA")

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import highspy
 
-from replan.planning.feasibility.one_partition import Brokers, Case
-from replan.planning.plans.conflicts import Constraint, ConstraintKind
+from replan.planning.api import Brokers, Case, Constraint, ConstraintKind
 
 Variables = "dict[int, highspy.highs.highs_var]"
 

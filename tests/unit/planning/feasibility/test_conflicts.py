@@ -11,19 +11,33 @@ from tests.unit.planning.test_planning_by_rule import drain
 from tests.unit.planning.test_room import disk
 
 from replan.errors import ReplanError
-from replan.model.declared.placement import Placement
-from replan.model.declared.policy import Requirement
-from replan.model.declared.rules import BrokerRange, BrokerSelector, Spread, TopicRule
-from replan.model.declared.where import Where
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.partition import PartitionState
-from replan.model.snapshot import Snapshot
-from replan.planning.explanation import explain_partition
-from replan.planning.feasibility.conflicts import EXPLAINED, OF_ROOM
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.conflicts import Conflict, ConstraintKind, Lack, Proof, Shortage
-from replan.planning.plans.plan_file import dumps, loads
-from replan.reporting.sentences import constraint_texts
+from replan.model.api import (
+    BrokerId,
+    BrokerRange,
+    BrokerSelector,
+    PartitionState,
+    Placement,
+    Requirement,
+    Snapshot,
+    Spread,
+    TopicPartition,
+    TopicRule,
+    Where,
+)
+from replan.planning.api import (
+    EXPLAINED,
+    OF_ROOM,
+    Conflict,
+    ConstraintKind,
+    Lack,
+    Proof,
+    Shortage,
+    dumps,
+    explain_partition,
+    loads,
+    make_plan,
+)
+from replan.reporting.api import constraint_texts
 
 KEYS = {"replicationFactor": 5, "spread": 6, "brokers": 7, "inRack": 8, "replicasPerRack": 10}
 

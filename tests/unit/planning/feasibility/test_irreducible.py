@@ -5,9 +5,16 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 from tests.unit.planning.feasibility.exact_case import can_be_placed
 
-from replan.planning.feasibility.conflicts import apart, irreducible
-from replan.planning.feasibility.one_partition import Brokers, Case, lacks, simplified
-from replan.planning.plans.conflicts import Constraint, ConstraintKind
+from replan.planning.api import (
+    Brokers,
+    Case,
+    Constraint,
+    ConstraintKind,
+    apart,
+    irreducible,
+    lacks,
+    simplified,
+)
 
 EXAMPLES = examples(fast=40, full=150, nightly=5_000)
 ONE_BROKER = (

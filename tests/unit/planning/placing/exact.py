@@ -14,9 +14,8 @@ import highspy
 import numpy as np
 from tests.unit.planning.placing.problems import only
 
-from replan.model.columns import Matrix
-from replan.planning.placing.problem import NO_LIMIT, NO_RACK, Layout, PlacementProblem
-from replan.planning.placing.shares import shares
+from replan.model.api import Matrix
+from replan.planning.api import NO_LIMIT, NO_RACK, Layout, PlacementProblem, shares
 
 ANY = 1_000
 COPIES = 10_000

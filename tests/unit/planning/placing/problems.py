@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import within
 
-from replan.model.columns import PAD
-from replan.model.declared.rules import Tolerance
-from replan.planning.placing.problem import (
+from replan.model.api import PAD, Tolerance
+from replan.planning.api import (
     NO_LIMIT,
     NO_RACK,
     BrokerTable,

@@ -14,14 +14,16 @@ from tests.profiles import examples
 from tests.unit.planning.placing.exact import balance_bounds, cost_of, optimum, racks, racks_kept
 from tests.unit.planning.placing.problems import brokers, only, problem, problems
 
-from replan.model.declared.rules import Tolerance
-from replan.planning.placing.choose import choose, times_again
-from replan.planning.placing.judge import Breach, judge
-from replan.planning.placing.problem import (
+from replan.model.api import Tolerance
+from replan.planning.api import (
+    Breach,
     Layout,
     Obstacle,
     PlacementProblem,
     Rule,
+    choose,
+    judge,
+    times_again,
 )
 
 INSTANCES = examples(fast=60, full=200, nightly=5_000)

@@ -10,10 +10,8 @@ from msgspec.structs import replace
 from tests.profiles import examples
 from tests.unit.planning.placing.problems import brokers, problem
 
-from replan.model.declared.rules import BalanceMeasure, Tolerance
-from replan.planning.placing.choose import choose
-from replan.planning.placing.judge import judge
-from replan.planning.placing.problem import Choice, Layout, Leading, PlacementProblem
+from replan.model.api import BalanceMeasure, Tolerance
+from replan.planning.api import Choice, Layout, Leading, PlacementProblem, choose, judge
 
 LEADERS = BalanceMeasure.LEADERS
 MEASURES = [m for m in BalanceMeasure if m.of_leaders]

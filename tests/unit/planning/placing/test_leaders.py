@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.profiles import examples
 
-from replan.model.columns import PAD
-from replan.planning.placing.leaders import balanced_heads
+from replan.model.api import PAD
+from replan.planning.api import balanced_heads
 
 INSTANCES = examples(fast=60, full=200, nightly=5_000)
 

@@ -9,10 +9,7 @@ from msgspec.structs import replace
 from tests.profiles import examples
 from tests.unit.planning.placing.problems import brokers, only, problem
 
-from replan.planning.placing.choose import choose
-from replan.planning.placing.judge import judge
-from replan.planning.placing.problem import Choice, Layout, PlacementProblem
-from replan.planning.placing.shares import shared_out
+from replan.planning.api import Choice, Layout, PlacementProblem, choose, judge, shared_out
 
 RACKS = 3
 

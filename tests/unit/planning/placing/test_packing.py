@@ -12,17 +12,24 @@ from tests.builders import within
 from tests.unit.planning.placing.exact import cost_of, optimum
 from tests.unit.planning.placing.problems import brokers, problem, problems
 
-from replan.model.columns import Flags, Ints, Matrix
-from replan.model.declared.rules import BalanceMeasure
-from replan.planning.placing.between import Holders
-from replan.planning.placing.choose import choose
-from replan.planning.placing.flow import Bounds
-from replan.planning.placing.judge import judge
-from replan.planning.placing.packing import CLOSER, BrokerTotals, Packed, Packing
-from replan.planning.placing.positions import Positions
-from replan.planning.placing.problem import Layout, Obstacle, PlacementProblem
-from replan.planning.placing.spread import TopicSpread
-from replan.planning.placing.steps import ReplicaSteps, Way
+from replan.model.api import BalanceMeasure, Flags, Ints, Matrix
+from replan.planning.api import (
+    CLOSER,
+    Bounds,
+    BrokerTotals,
+    Holders,
+    Layout,
+    Obstacle,
+    Packed,
+    Packing,
+    PlacementProblem,
+    Positions,
+    ReplicaSteps,
+    TopicSpread,
+    Way,
+    choose,
+    judge,
+)
 
 
 def used(asked: PlacementProblem) -> list[int]:

@@ -11,9 +11,7 @@ from msgspec.structs import replace
 from tests.builders import within
 from tests.unit.planning.placing.problems import brokers, only, problem
 
-from replan.planning.placing.choose import choose
-from replan.planning.placing.judge import judge
-from replan.planning.placing.problem import Layout, PlacementProblem
+from replan.planning.api import Layout, PlacementProblem, choose, judge
 
 Held = Counter[tuple[int, int]]
 """What each broker has of each topic."""

@@ -13,9 +13,7 @@ from tests.builders import within
 from tests.profiles import examples
 from tests.unit.planning.placing.problems import brokers, problem
 
-from replan.planning.placing.choose import choose
-from replan.planning.placing.judge import judge
-from replan.planning.placing.problem import Layout, Obstacle, PlacementProblem
+from replan.planning.api import Layout, Obstacle, PlacementProblem, choose, judge
 
 
 def chosen(asked: PlacementProblem) -> list[list[int]]:

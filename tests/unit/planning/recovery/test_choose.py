@@ -6,18 +6,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
-from replan.model.partition import PartitionState
-from replan.model.replica_logs import LogFound, ProbeFailure, ProbeProblem, ReplicaLog
-from replan.planning.recovery.candidates import Loss, Tail, candidates, tails
-from replan.planning.recovery.choose import (
+from replan.model.api import (
+    BrokerId,
+    LogFound,
+    PartitionState,
+    ProbeFailure,
+    ProbeProblem,
+    ReplicaLog,
+    TopicId,
+    TopicPartition,
+    replicas,
+)
+from replan.planning.api import (
+    Loss,
+    Method,
+    Recovery,
     RecoveryObstacle,
     RecoveryWish,
+    Tail,
     Unrecoverable,
+    candidates,
     chosen_recovery,
     may_return,
+    tails,
 )
-from replan.planning.recovery.recovery import Method, Recovery
 
 NAME = TopicPartition("orders", 0)
 SILENT = ProbeFailure(ProbeProblem.SILENT)

@@ -8,18 +8,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 from tests.builders import TOPIC_ID
 
-from replan.applying.steps.recovering import probe
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.model.partition import PartitionState
-from replan.model.replica_logs import (
+from replan.applying.api import probe
+from replan.model.api import (
     NO_LEADER_EPOCH,
+    BrokerId,
     EpochEnd,
     LogEnd,
+    PartitionState,
     ProbeFailure,
     ReplicaLog,
+    TopicPartition,
+    replicas,
 )
-from replan.planning.recovery.candidates import candidates, loss, lost, parting
-from replan.simulator.cluster.physical_state import EpochStart, Log, epoch_end
+from replan.planning.api import candidates, loss, lost, parting
+from replan.simulator.api import EpochStart, Log, epoch_end
 
 NAME = TopicPartition("orders", 0)
 

@@ -7,14 +7,18 @@ from msgspec.structs import replace
 from tests.builders import judged_in, lists, move, placement, snapshot, state
 
 from replan.errors import UnsafePlan
-from replan.model.declared.placement import Placement
-from replan.model.names import BrokerId, TopicId, TopicPartition
-from replan.model.snapshot import Snapshot
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan, Refusal, RefusalRule
-from replan.planning.safety.plan_invariants import broken_laws, require_invariants
-from replan.planning.safety.plan_laws import Broken, require_lawful
+from replan.model.api import BrokerId, Placement, Snapshot, TopicId, TopicPartition
+from replan.planning.api import (
+    Broken,
+    Move,
+    Plan,
+    Refusal,
+    RefusalRule,
+    broken_laws,
+    make_plan,
+    require_invariants,
+    require_lawful,
+)
 
 ASKED = placement({"orders": [[4, 2, 5], [3, 1, 2]]})
 SEEN = snapshot([state([1, 2, 3], size=100), state([3, 1, 2], partition=1, size=100)])

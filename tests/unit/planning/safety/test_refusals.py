@@ -3,13 +3,17 @@
 import pytest
 from tests.builders import TOPIC_ID, listed_leader, placement, snapshot, state
 
-from replan.model.broker import Broker
-from replan.model.declared.placement import Placement
-from replan.model.names import BrokerId, replicas
-from replan.model.snapshot import RememberedOrder, Snapshot
-from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
-from replan.reporting.sentences import refusal_text, warning_text
+from replan.model.api import Broker, BrokerId, Placement, RememberedOrder, Snapshot, replicas
+from replan.planning.api import (
+    Facts,
+    Plan,
+    PlanWarning,
+    Refusal,
+    RefusalRule,
+    WarningKind,
+    make_plan,
+)
+from replan.reporting.api import refusal_text, warning_text
 
 
 def registered(

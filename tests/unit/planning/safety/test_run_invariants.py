@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import lists, move
 
-from replan.model.names import BrokerId, TopicPartition, replicas
-from replan.planning.safety.run_invariants import (
+from replan.model.api import BrokerId, TopicPartition, replicas
+from replan.planning.api import (
     Blindness,
     Crowding,
     Ends,
