@@ -19,7 +19,17 @@ from msgspec import Struct, field
 
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import BROKER_LIST, Ints, list_lengths, number_column, take
-from replan.model.configs import Configs, ConfigSource, TopicSettings
+from replan.model.configs import (
+    FOLLOWER_REPLICAS,
+    LEADER_REPLICAS,
+    THROTTLE_RATES,
+    Configs,
+    ConfigScope,
+    ConfigSource,
+    ConfigValue,
+    SettingName,
+    TopicSettings,
+)
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound
@@ -160,6 +170,33 @@ class Snapshot(Struct, frozen=True):
     def all_settings(self) -> dict[str, TopicSettings]:
         """Settings of every topic, by name."""
         return {row["name"]: _settings(row) for row in self.topics.to_pylist()}
+
+    def throttle_rates(self) -> Iterator[tuple[SettingName, ConfigValue]]:
+        """Every throttle rate that a broker shows, with where it comes from; by broker, in the order of the keys."""
+        for broker, configs in sorted(self.broker_configs.items()):
+            for key in THROTTLE_RATES:
+                if key in configs:
+                    yield SettingName(ConfigScope.BROKER, str(broker), key), configs[key]
+
+    def throttled_lists(self) -> Iterator[tuple[SettingName, str]]:
+        """Every list of throttled replicas that a topic has of its own and that names any; by topic."""
+        columns = {LEADER_REPLICAS: "leader_throttled", FOLLOWER_REPLICAS: "follower_throttled"}
+        nulls = (self.topics.column(c).null_count for c in columns.values())
+        if sum(nulls) == len(columns) * self.topics.num_rows:
+            return
+        for row in self.topics.select(["name", *columns.values()]).to_pylist():
+            for key, column in columns.items():
+                if row[column]:
+                    yield SettingName(ConfigScope.TOPIC, row["name"], key), row[column]
+
+    def may_copy_within(self, broker: BrokerId) -> bool:
+        """Whether a replica may be on its way from one log directory of a broker to another (KIP-113).
+
+        Such a copy is a log of the directory that it comes to, and no replica lies there yet. Also where nobody says.
+        """
+        dirs = [d for d in self.log_dirs if d.broker == broker]
+        copies = any(d.logs > sum(map(len, d.replicas.values())) for d in dirs)
+        return not dirs or (len(dirs) > 1 and copies)
 
     def topic_rows(self, topic: str) -> range:
         """The rows of a topic's partitions in `partitions`; empty where there is no such topic."""

@@ -15,8 +15,20 @@ from replan.applying.api import (
     fold,
 )
 from replan.errors import Exit, Held
-from replan.model.api import BrokerId, Features, LogDir, MoveThrottle, TopicPartition, Wanted
-from replan.planning.api import LogMove
+from replan.model.api import (
+    LOG_DIRS_RATE,
+    BrokerId,
+    ConfigOperation,
+    ConfigScope,
+    Features,
+    LogDir,
+    MoveThrottle,
+    SettingName,
+    TopicPartition,
+    Wanted,
+    broker_change,
+)
+from replan.planning.api import LogMove, ThrottleSetting
 from replan.rehearsal.api import throttles_of
 from replan.simulator.api import (
     KillBroker,
@@ -76,6 +88,39 @@ def test_killed_before_or_after_any_effect_the_next_run_arrives() -> None:
     for boundary, found in killed_anywhere(made):
         assert found.apply().exit_code is Exit.OK, boundary
         assert arrived(found), boundary
+
+
+def left_behind(*faults: LoseRequests) -> Lab:
+    """Their broker has a rate that somebody left, which the same plan takes away."""
+    found = made()
+    found.plane.alter_configs([broker_change(B4, LOG_DIRS_RATE, ConfigOperation.SET, "5000")])
+    where = SettingName(ConfigScope.BROKER, str(B4), LOG_DIRS_RATE)
+    gone = ThrottleSetting.of(where, "5000", None)
+    found.plan = replace(found.plan, standing=(gone,))
+    for fault in faults:
+        found.plane.inject(fault)
+    return found
+
+
+def test_a_rate_that_was_left_behind_is_gone_before_replicas_are_copied_at_their_own() -> None:
+    for boundary, found in killed_anywhere(left_behind):
+        assert found.apply().exit_code is Exit.OK, boundary
+        assert arrived(found), boundary
+
+
+def test_no_replica_is_copied_while_a_removal_of_its_rate_may_still_arrive() -> None:
+    found, copied = left_behind(LoseRequests(WriteKind.CONFIGURE, 1, 20.0)), set[str | None]()
+
+    def watches() -> bool:
+        places = found.plane.look(Wanted(places_of={B4: names(0, 1, 2)})).places[B4]
+        if any(place.future_path is not None for place in places.values()):
+            settings = throttles_of(found.plane.simulation.cluster)
+            copied.add(settings.get(("broker", str(B4), LOG_DIRS_RATE)))
+        return False
+
+    assert found.apply(stop=watches).exit_code is Exit.OK
+    assert arrived(found)
+    assert copied == {str(10 * MB)}
 
 
 @pytest.mark.parametrize(

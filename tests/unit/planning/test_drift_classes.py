@@ -13,11 +13,13 @@ from tests.readings import find_drift
 from replan.model.api import (
     LEADER_RATE,
     LEADER_REPLICAS,
+    LOG_DIRS_RATE,
     TOPICS_SCHEMA,
     BrokerId,
     ConfigScope,
     ConfigSource,
     ConfigValue,
+    LogDir,
     OwnApplication,
     PartitionState,
     Placement,
@@ -171,6 +173,49 @@ def test_a_throttle_that_nothing_needs_is_stale() -> None:
         ThrottleSetting.of(SettingName(ConfigScope.TOPIC, "orders", LEADER_REPLICAS), "0:1", None),
         ThrottleSetting.of(SettingName(ConfigScope.BROKER, "1", LEADER_RATE), "1000", None),
     ]
+
+
+def dirs_of(*held: tuple[int, int]) -> tuple[LogDir, ...]:
+    """Log directories of broker 1 with so many logs, of which so many are of replicas that lie there."""
+    return tuple(
+        LogDir(BrokerId(1), f"/d{i}", logs=logs, replicas={"orders": tuple(range(lie))})
+        for i, (logs, lie) in enumerate(held)
+    )
+
+
+@pytest.mark.parametrize(
+    ("dirs", "source", "stale"),
+    [
+        (dirs_of((2, 2), (1, 1)), ConfigSource.BROKER, True),
+        (dirs_of((2, 0)), ConfigSource.BROKER, True),
+        (dirs_of((2, 2), (2, 1)), ConfigSource.BROKER, False),
+        ((), ConfigSource.BROKER, False),
+        (dirs_of((2, 2), (1, 1)), ConfigSource.CLUSTER_DEFAULT, False),
+    ],
+    ids=[
+        "nothing copies",
+        "one directory",
+        "a copy is on its way",
+        "nobody says",
+        "of all brokers",
+    ],
+)
+@pytest.mark.parametrize("adding", [(), (4,)], ids=["", "a reassignment runs"])
+def test_a_rate_between_log_directories_is_stale_where_no_replica_may_be_on_its_way(
+    dirs: tuple[LogDir, ...], source: ConfigSource, stale: bool, adding: Sequence[int]
+) -> None:
+    """A reassignment does not go at it, and no placement declares it to stay."""
+    seen = snapshot([state([1, 2, 3, *adding], adding=adding)])
+    rates = {BrokerId(1): {LOG_DIRS_RATE: ConfigValue("1000", source)}}
+    seen = replace(seen, broker_configs=rates, log_dirs=dirs)
+    standing = StandingThrottles({}, {BrokerId(1): StandingRate(Where("f", 1, 1), None, None)})
+    for declared in (placement({}), placement({}, standing=standing)):
+        found = classes(declared, seen)
+        own = [c for c in found if c.drift_class is DriftClass.STALE_THROTTLE]
+        where = SettingName(ConfigScope.BROKER, "1", LOG_DIRS_RATE)
+        assert [(c.broker, c.setting) for c in own] == (
+            [(1, ThrottleSetting.of(where, "1000", None))] if stale else []
+        )
 
 
 def test_a_throttle_that_is_not_as_declared_says_what_it_is_to_be() -> None:

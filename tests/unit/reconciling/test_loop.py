@@ -11,8 +11,12 @@ from tests.unit.applying.lab import Killed
 
 from replan.applying.api import LoopCommand, Settings, SteeredJournal, Verb
 from replan.model.api import (
+    LOG_DIRS_RATE,
     BrokerId,
+    ConfigSource,
+    ConfigValue,
     DeviationKind,
+    LogDir,
     Placement,
     Replicas,
     Snapshot,
@@ -654,6 +658,24 @@ def test_nothing_else_waits_for_a_broker_that_died_while_a_round_was_at_work(
     last = month.watched.before_the_end
     assert last is not None
     assert (last.state, last.deviations) == (LoopState.AT_REST, ())
+
+
+def test_a_rate_between_log_directories_that_somebody_left_is_taken_away(read: Reader) -> None:
+    states = [state(of, partition=i) for i, of in enumerate(LISTS)]
+    configs = {b: {LOG_DIRS_RATE: ConfigValue("5000", ConfigSource.BROKER)} for b in (1, 2)}
+    begun = from_snapshot(
+        replace(
+            snapshot(states, registered=brokers(6, "abc")),
+            log_dirs=tuple(LogDir(BrokerId(b), "/d") for b in (1, 2)),
+            broker_configs=configs,
+        ),
+        "4.3",
+    )
+    releases = [Release(0, read(RULE, "reconcile: {putRight: {staleThrottle: 1h}}"))]
+    month = run_loop(begun, releases, 3 * HOUR)
+    assert not throttles_of(month.simulation.cluster)
+    (done,) = rounds_of(month)
+    assert done.result is RoundResult.DONE
 
 
 def test_a_broker_that_nobody_can_replace_keeps_nothing_else_from_being_put_right(

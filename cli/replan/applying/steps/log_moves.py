@@ -34,9 +34,16 @@ from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, unshown
 from replan.applying.partitions import End, Hold, Suspect, rejection_end
 from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherLogDir, ReplicaGone, StaysInLogDir
-from replan.applying.reasons.holds import CopyingInBroker, MoveFirst, Rechecking, ReplicaUnread
+from replan.applying.reasons.holds import (
+    CopyingInBroker,
+    MoveFirst,
+    Rechecking,
+    ReplicaUnread,
+    SettingFirst,
+)
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.steering import throttle_of
+from replan.applying.steps.standing_throttles import first_setting_of
 from replan.applying.steps.step import (
     Ask,
     FromRecord,
@@ -49,7 +56,7 @@ from replan.applying.steps.step import (
     suspected,
 )
 from replan.applying.throttles import RateKey
-from replan.model.configs import LOG_DIRS_RATE
+from replan.model.configs import LOG_DIRS_RATE, ConfigResource, SettingName
 from replan.model.control_plane import ClusterReader, LogPlace, Look, ReplicaName, Wanted
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, TopicPartition
@@ -295,10 +302,12 @@ def log_copies(
     slots: Slots,
     moving: frozenset[TopicPartition],
     room: Room,
+    first: Mapping[ConfigResource, SettingName],
 ) -> LogCopies:
     """Decide for each that has not ended; `closed`: why nothing is to be asked for now, if so.
 
-    `moving`: the partitions whose moves to other brokers have not ended. Takes slots.
+    `moving`: the partitions whose moves to other brokers have not ended; `first`: the throttles that are on their way
+    to stay. Takes slots.
     """
     copies, ready = LogCopies(room=room), list[tuple[LogMoveStep, Ask]]()
     steps = LOG_MOVES.looked_at(given.tick.job, given.ledger)
@@ -316,6 +325,8 @@ def log_copies(
         full = slots.first_full(brokers)
         if step.move.partition in moving:
             holds[step.subject] = MoveFirst()
+        elif (setting := first_setting_of(step.move.partition.topic, brokers, first)) is not None:
+            holds[step.subject] = SettingFirst(setting)
         elif full is not None:
             holds[step.subject] = slots.why_full(full)
         elif (lacks := copies.room.why_not_within(*_wants(step.move, given.tick.look))) is not None:

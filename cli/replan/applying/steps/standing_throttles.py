@@ -42,7 +42,6 @@ from replan.model.configs import (
 )
 from replan.model.control_plane import Answer, ClusterReader, Look, Wanted
 from replan.model.names import BrokerId
-from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.standing_throttles import ThrottleSetting
 
@@ -175,10 +174,11 @@ def set_first(holds: Mapping[RequestSubject, HoldReason]) -> dict[ConfigResource
     return {config_resource_of(name): name for name in names}
 
 
-def first_setting_of(move: Move, first: Mapping[ConfigResource, SettingName]) -> SettingName | None:
+def first_setting_of(
+    topic: str, brokers: Iterable[BrokerId], first: Mapping[ConfigResource, SettingName]
+) -> SettingName | None:
     """The setting that a copy waits for: of its topic, or of a broker that it loads."""
-    places = [(ConfigScope.TOPIC, move.partition.topic)]
-    places += [(ConfigScope.BROKER, str(b)) for b in (*move.original, *move.new)]
+    places = [(ConfigScope.TOPIC, topic), *((ConfigScope.BROKER, str(b)) for b in brokers)]
     return next((first[place] for place in places if place in first), None)
 
 

@@ -696,7 +696,7 @@ class TickBuilder:
         )
         closed = self._nothing_new() or self._admission
         self._log_copies = log_copies(
-            self._given, closed, self._slots, frozenset(moving), self._room
+            self._given, closed, self._slots, frozenset(moving), self._room, self._first
         )
         self._room = self._log_copies.room
 
@@ -711,7 +711,9 @@ class TickBuilder:
         brokers = (_sends(tick, move), *move.new)
         if self._admission is not None and not self._heals(name):
             self._draft.defer(name, self._admission)
-        elif (first := first_setting_of(move, self._first)) is not None:
+        elif (
+            first := first_setting_of(name.topic, (*move.original, *move.new), self._first)
+        ) is not None:
             self._draft.defer(name, SettingFirst(first))
         elif (full := self._slots.first_full(brokers)) is not None:
             self._draft.put_back(name, Parked(full), self._slots.why_full(full))

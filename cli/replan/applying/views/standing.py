@@ -36,7 +36,6 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
-    THROTTLE_RATES,
     Configs,
     ConfigScope,
     ConfigSource,
@@ -273,26 +272,22 @@ def _rates(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThro
         if broker not in answering:
             setting = SettingName(ConfigScope.BROKER, str(broker), key)
             yield FoundThrottle(setting, known.ours[-1], Owner.SILENT, known.before)
-    for broker, configs in sorted(snapshot.broker_configs.items()):
-        for key in THROTTLE_RATES:
-            config, saved = configs.get(key), ledger.rates.get((broker, key))
-            if config is None:
-                continue
-            setting = SettingName(ConfigScope.BROKER, str(broker), key)
-            match config.source:
-                case ConfigSource.BROKER if saved is not None and config.value in saved.ours:
-                    copies = Owner.RUNNING if of_others and not ledger.open else Owner.COPIES
-                    owner = Owner.KEPT if saved.kept else copies
-                    yield FoundThrottle(setting, config.value, owner, saved.before)
-                case ConfigSource.BROKER:
-                    declared = setting in ledger.steps_of(
-                        StandingRecord
-                    ) or config.value == stay.get(setting)
-                    yield FoundThrottle(setting, config.value, _not_of_moves(declared=declared))
-                case ConfigSource.CLUSTER_DEFAULT:
-                    yield FoundThrottle(setting, config.value, Owner.DEFAULT)
-                case _:
-                    yield FoundThrottle(setting, config.value, Owner.UNUSED)
+    for setting, config in snapshot.throttle_rates():
+        saved = ledger.rates.get((BrokerId(int(setting.name)), setting.key))
+        match config.source:
+            case ConfigSource.BROKER if saved is not None and config.value in saved.ours:
+                copies = Owner.RUNNING if of_others and not ledger.open else Owner.COPIES
+                owner = Owner.KEPT if saved.kept else copies
+                yield FoundThrottle(setting, config.value, owner, saved.before)
+            case ConfigSource.BROKER:
+                declared = setting in ledger.steps_of(StandingRecord) or config.value == stay.get(
+                    setting
+                )
+                yield FoundThrottle(setting, config.value, _not_of_moves(declared=declared))
+            case ConfigSource.CLUSTER_DEFAULT:
+                yield FoundThrottle(setting, config.value, Owner.DEFAULT)
+            case _:
+                yield FoundThrottle(setting, config.value, Owner.UNUSED)
 
 
 def _not_of_moves(*, declared: bool) -> Owner:
@@ -300,15 +295,12 @@ def _not_of_moves(*, declared: bool) -> Owner:
 
 
 def _lists(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThrottle]:
-    columns = ((LEADER_REPLICAS, "leader_throttled"), (FOLLOWER_REPLICAS, "follower_throttled"))
-    for topic in snapshot.topics.select(["name", *(c for _, c in columns)]).to_pylist():
-        for key, column in columns:
-            setting = SettingName(ConfigScope.TOPIC, topic["name"], key)
-            parts: dict[Owner, list[str]] = {}
-            for entry in elements(topic[column]):
-                parts.setdefault(_owner(setting, entry, ledger, stay), []).append(entry)
-            for owner, part in sorted(parts.items(), key=lambda part_of: part_of[0] is Owner.OTHER):
-                yield FoundThrottle(setting, ",".join(part), owner)
+    for setting, listed in snapshot.throttled_lists():
+        parts: dict[Owner, list[str]] = {}
+        for entry in elements(listed):
+            parts.setdefault(_owner(setting, entry, ledger, stay), []).append(entry)
+        for owner, part in sorted(parts.items(), key=lambda part_of: part_of[0] is Owner.OTHER):
+            yield FoundThrottle(setting, ",".join(part), owner)
 
 
 def _owner(setting: SettingName, entry: str, ledger: Ledger, stay: Stay) -> Owner:

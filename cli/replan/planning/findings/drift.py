@@ -13,13 +13,9 @@ from msgspec.structs import replace
 
 from replan.model.columns import Flags, take, topics_of
 from replan.model.configs import (
-    FOLLOWER_RATE,
-    FOLLOWER_REPLICAS,
-    LEADER_RATE,
-    LEADER_REPLICAS,
-    ConfigScope,
+    LOG_DIRS_RATE,
+    ConfigSource,
     SettingName,
-    own_value,
 )
 from replan.model.declared.placement import Placement
 from replan.model.declared.topic_patterns import matches
@@ -394,34 +390,22 @@ def _throttle(
 
 
 def _throttles(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]:
-    """Throttles that nothing needs: no reassignment runs on the topic, or for a broker's rate, anywhere."""
-    moving = _moving_topics(snapshot)
-    standing = placement.standing
-    for row in snapshot.topics.to_pylist() if _any_throttled(snapshot) else ():
-        topic = row["name"]
-        lists = {
-            LEADER_REPLICAS: row["leader_throttled"],
-            FOLLOWER_REPLICAS: row["follower_throttled"],
-        }
-        declared = standing is not None and any(matches(p, topic) for p in standing.topics)
-        if topic not in moving and not declared:
-            for key, listed in lists.items():
-                if listed:
-                    yield _stale(SettingName(ConfigScope.TOPIC, topic, key), listed)
-    if moving:
-        return
-    for broker, configs in sorted(snapshot.broker_configs.items()):
-        if standing is not None and broker in standing.brokers:
-            continue
-        for key in (LEADER_RATE, FOLLOWER_RATE):
-            value = own_value(configs, key)
-            if value is not None:
-                yield _stale(SettingName(ConfigScope.BROKER, str(broker), key), value)
-
-
-def _any_throttled(snapshot: Snapshot) -> bool:
-    columns = ("leader_throttled", "follower_throttled")
-    return any(snapshot.topics.column(c).null_count < snapshot.topics.num_rows for c in columns)
+    """Throttles that nothing needs: no reassignment runs on the topic, or for a broker's rate anywhere; for the rate of
+    copies between log directories, no copy may be on its way on that broker. No placement declares one of those.
+    """
+    moving, standing = _moving_topics(snapshot), placement.standing
+    for setting, listed in snapshot.throttled_lists():
+        declared = standing is not None and any(matches(p, setting.name) for p in standing.topics)
+        if setting.name not in moving and not declared:
+            yield _stale(setting, listed)
+    for setting, config in snapshot.throttle_rates():
+        broker = BrokerId(int(setting.name))
+        if setting.key == LOG_DIRS_RATE:
+            needed = snapshot.may_copy_within(broker)
+        else:
+            needed = bool(moving) or (standing is not None and broker in standing.brokers)
+        if config.source is ConfigSource.BROKER and not needed:
+            yield _stale(setting, config.value)
 
 
 def _moving_topics(snapshot: Snapshot) -> frozenset[str]:

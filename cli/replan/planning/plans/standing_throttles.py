@@ -16,6 +16,7 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    THROTTLE_RATES,
     ConfigChange,
     ConfigOperation,
     ConfigScope,
@@ -39,13 +40,14 @@ from replan.model.snapshot import Snapshot
 from replan.planning.change import PlannedStep, Rank
 from replan.wording import rate
 
-REPLICATION_RATES = (LEADER_RATE, FOLLOWER_RATE)
 ThrottleKey = Literal[
     "leader.replication.throttled.rate",
     "follower.replication.throttled.rate",
     "leader.replication.throttled.replicas",
     "follower.replication.throttled.replicas",
+    "replica.alter.log.dirs.io.max.bytes.per.second",
 ]
+"""The throttles of `model.configs`; of copies between log directories none is declared, one may be taken away."""
 
 
 class ThrottleSetting(Form, PlannedStep, frozen=True):
@@ -67,7 +69,7 @@ class ThrottleSetting(Form, PlannedStep, frozen=True):
     def __post_init__(self) -> None:
         if self.before == self.after:
             raise ValueError(f": {self.key} of {self.name} is where it belongs")
-        if (self.key in REPLICATION_RATES) is not (self.scope is ConfigScope.BROKER):
+        if (self.key in THROTTLE_RATES) is not (self.scope is ConfigScope.BROKER):
             raise ValueError(f".key: a {self.scope} has no {self.key}")
         if self.after is not None and not can_hold(self.key, self.after):
             raise ValueError(f".after: {self.key} cannot be {shown(self.after)}")
@@ -136,7 +138,7 @@ class ThrottleSetting(Form, PlannedStep, frozen=True):
 
 def same_value(key: str, one: str | None, other: str | None) -> bool:
     """Whether two values mean the same: the order of a list means nothing, and an empty one is none."""
-    if key in REPLICATION_RATES:
+    if key in THROTTLE_RATES:
         return one == other
     return set(elements(one)) == set(elements(other))
 
