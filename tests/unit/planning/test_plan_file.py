@@ -132,19 +132,9 @@ def test_the_plan_of_any_cluster_survives_its_file_and_fits_the_schema(fleetlet:
     assert loads(text, "plan.json") == made
 
 
-def test_the_schema_is_a_schema_that_names_itself_and_ships_its_descriptions() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
+def test_the_schema_names_itself_and_says_what_each_key_is() -> None:
     assert SCHEMA["$id"] == "plan.v1.json"
-    assert all(
-        "description" in found or "const" in found for found in SCHEMA["properties"].values()
-    )
-
-
-def test_the_schema_knows_every_rule_and_every_kind_of_warning() -> None:
-    kinds = SCHEMA["$defs"]["warning"]["properties"]["kind"]["enum"]
-    rules = SCHEMA["$defs"]["refusal"]["properties"]["rule"]["enum"]
-    assert kinds == list(WarningKind)
-    assert rules == list(RefusalRule)
+    assert all("description" in of or "enum" in of for of in SCHEMA["properties"].values())
 
 
 def made_plan() -> Plan:

@@ -114,7 +114,9 @@ class Conflict(Form, frozen=True, kw_only=True):
     """
 
     proof: Proof
+    """impossible: proved, and without any one of the constraints there is a placement; not-found: perhaps one is."""
     count: Int32 = 0
+    """Partitions."""
     topics: tuple[Text, ...] = ()
     """The first twenty."""
     partitions: tuple[Text, ...] = ()

@@ -37,7 +37,9 @@ class LogMove(Form, PlannedStep, frozen=True):
     number: Int32 = field(name="partition")
     broker: ValidBrokerId
     source: Text
+    """The directory that it lies in."""
     target: Text
+    """The directory that it is to lie in."""
     bytes: Int64
 
     def __post_init__(self) -> None:

@@ -69,12 +69,17 @@ class MoveReason(Form, frozen=True):
     """One reason; fields that its kind does not name are None."""
 
     kind: ReasonKind
+    """What asks for the move."""
     broker: ValidBrokerId | None = None
+    """What it is about: drained, preferred, on the leader blacklist or no longer, or the first of the list."""
     leader: ValidBrokerId | None = None
+    """Who leads instead of the first of the list."""
     rule: Text | None = None
+    """The entry of `assignments` or `preferredLeaders`: a name or a pattern."""
     key: Text | None = None
     """The key of that entry that the list does not keep, where it is one of the list alone: `replicationFactor`."""
     note: Text | None = None
+    """Why, as the entry says."""
     owner: Text | None = None
     """Whom to ask about the entry of a blacklist."""
     review_by: Text | None = None

@@ -284,6 +284,7 @@ class Refusal(Form, frozen=True):
     topic: Text
     number: Int32 = field(name="partition")
     rule: RefusalRule
+    """The rule that refuses it; `running` means that another party is in the way."""
     facts: Facts
 
     def __post_init__(self) -> None:

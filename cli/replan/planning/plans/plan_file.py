@@ -43,14 +43,19 @@ KIND = "replan.plan"
 ThrottleRate = Annotated[int, msgspec.Meta(ge=1000, le=INT64_MAX)]
 """Bytes per second; a copy that gets less than 1 kB/s never ends."""
 
+BROKER_KEYS = msgspec.Meta(extra_json_schema={"propertyNames": {"pattern": "^(0|[1-9][0-9]*)$"}})
+
 
 class TopicForm(Form, frozen=True):
     """What the moves of a topic have in common."""
 
     name: Text
     id: TopicId
+    """A topic created again under this name has another id, and its moves are stale."""
     min_insync_replicas: Positive
+    """min.insync.replicas when planned; another value makes the moves stale."""
     unclean_leader_election: bool
+    """unclean.leader.election.enable when planned."""
 
 
 class MoveForm(Form, frozen=True):
@@ -59,15 +64,25 @@ class MoveForm(Form, frozen=True):
     topic: Text
     partition: Int32
     original: ReplicaList
+    """The list that is expected to stand there; another one makes the move stale."""
     target: ReplicaList
+    """The list that it ends with; the first leads."""
     leader: ValidBrokerId | None
+    """Who led when planned; null where nobody did. For estimates only."""
     bytes: Int64
+    """Size of the partition; each new replica copies so much."""
     reason: Int32
+    """Index into `reasons`."""
     elect: bool = True
+    """Written only where false: the first of the target need not lead."""
     unnameable: BrokerIds = replicas()
+    """Members of the original that no request may name: unregistered, or cordoned."""
     below_min_isr: bool = False
+    """The author accepts fewer replicas than min.insync.replicas."""
     remember: bool = False
+    """The original order is journalled, and comes back once the leader blacklist is without the broker."""
     election: StandaloneElection | None = None
+    """The move is an election that was asked for by itself, and waits for no replica."""
 
     def __post_init__(self) -> None:
         once_each(original=self.original, target=self.target, unnameable=self.unnameable)
@@ -84,8 +99,10 @@ class ThrottleForm(Form, frozen=True):
     """Rates; null is unlimited."""
 
     bytes_per_second: ThrottleRate | None
-    brokers: dict[str, ThrottleRate | SideForm | None]
+    brokers: Annotated[dict[str, ThrottleRate | SideForm | None], BROKER_KEYS]
+    """Brokers with a rate of their own."""
     keep: bool = False
+    """Left in place at the end."""
 
     def __post_init__(self) -> None:
         _check_brokers(self.brokers)
@@ -95,7 +112,9 @@ class ConvergenceForm(Form, frozen=True):
     """By which rates it was judged that the copies end."""
 
     rates: Text
+    """sha256 of what the rates say."""
     unknown: Int32
+    """Partitions that are copied and have no rate."""
 
 
 BESIDE_MOVES = dict(
@@ -110,21 +129,37 @@ class PlanForm(BesideMoves, frozen=True, kw_only=True):
     format_version: Literal[1]
     kind: Literal["replan.plan"]
     cluster_id: Text
+    """The only cluster that it may be applied to."""
     cluster_name: Text | None = None
+    """What people call it (`cluster.name` of the placement), for those who read the plan."""
     placement_digest: str
+    """sha256 of what the placement files mean, whatever their layout."""
     placement_commit: str = ""
-    brokers: dict[str, str | None]
+    """The commit of git that they were read from."""
+    brokers: Annotated[dict[str, str | None], BROKER_KEYS]
+    """The brokers that were registered, each with its rack; null where it has none."""
     silent: BrokerIds = ()
+    """Live brokers that did not say what they hold, so that sizes there are not known."""
     throttle: ThrottleForm | None
+    """Rates for the copies; null where none is declared."""
     convergence: ConvergenceForm | None = None
+    """By which produce rates it was judged that the copies end at their throttle."""
     allowed: dict[Measure, Int64] = msgspec.field(default_factory=dict)
+    """Limits of the placement that were raised for this plan alone (`--allow`)."""
     warnings: tuple[PlanWarning, ...]
+    """What a reader should know; stops nothing. `replan show` renders it as sentences."""
     refusals: tuple[Refusal, ...]
+    """Partitions that are not moved, each with the reason and the way out."""
     conflicts: tuple[Conflict, ...] = ()
+    """What is behind the refusals of partitions that cannot be placed: constraints of which none can be spared."""
     reasons: tuple[MoveReason, ...]
+    """Why moves are made; a move names one by its index."""
     topics: tuple[TopicForm, ...]
+    """The topics that moves touch, by name."""
     moves: tuple[MoveForm, ...]
-    digest: str
+    """In the order of admission."""
+    digest: Annotated[str, msgspec.Meta(extra_json_schema={"pattern": "^[0-9a-f]{64}$"})]
+    """sha256 of the document as written, without this line."""
 
     def __post_init__(self) -> None:
         _check_brokers(self.brokers, ".brokers")

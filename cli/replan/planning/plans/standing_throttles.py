@@ -60,11 +60,12 @@ class ThrottleSetting(Form, PlannedStep, frozen=True):
 
     scope: ConfigScope
     name: Text
+    """The topic, or the broker's id."""
     key: ThrottleKey
     before: str | None
-    """What it was when planned; None where the topic or broker had no value of its own."""
+    """Its own value when planned; null where it had none."""
     after: str | None
-    """None: no value of its own."""
+    """The declared value; null: none."""
 
     def __post_init__(self) -> None:
         if self.before == self.after:

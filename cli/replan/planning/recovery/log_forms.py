@@ -23,13 +23,19 @@ class LogForm(Form, frozen=True, kw_only=True):
 
     broker: ValidBrokerId
     end: Int64 | None = None
+    """The offset after its last record."""
     last_epoch: Epoch = NO_LEADER_EPOCH
+    """Of its last record; -1 where it has none."""
     start: Int64 = 0
     high_watermark: Int64 = 0
+    """What it last knew to be on all in-sync replicas."""
     leader_epoch: Epoch = NO_LEADER_EPOCH
+    """Of the partition, as its broker knew it."""
     epochs: tuple[tuple[Int32, Int64], ...] = ()
+    """Epochs that are known to be in it, each with where it ends."""
     problem: ProbeProblem | None = None
     code: int | None = None
+    """Kafka's."""
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -73,9 +79,11 @@ class CandidateForm(Form, frozen=True, kw_only=True):
     alive: bool = True
     registered: bool = True
     eligible: bool = False
+    """In the ISR or the eligible leader replicas."""
     last_known_leader: bool = False
     log: LogForm | None = None
     formerly: LogForm | None = None
+    """What an earlier snapshot knew of its log, where nothing is known now."""
 
     def __post_init__(self) -> None:
         if self.formerly is not None and self.formerly.problem is not None:

@@ -47,6 +47,7 @@ class Recovery(Form, PlannedStep, frozen=True, kw_only=True, dict=True):
     order: ReplicaList
     """The same replicas with the chosen one first, without brokers that are not registered."""
     method: Method
+    """By what the leader was chosen."""
     clean: bool
     """The chosen one is in the ISR or the ELR: nothing is lost, and no unclean election is asked for."""
     reassigned: bool = False
@@ -58,6 +59,7 @@ class Recovery(Form, PlannedStep, frozen=True, kw_only=True, dict=True):
     bytes: Int64 = 0
     """Of its largest replica, as far as known."""
     loss: Loss
+    """What it loses, at least: the records of all tails, each once."""
     said: tuple[CandidateForm, ...] = field(name="candidates")
     """What its replicas said of their logs, in the order of the list."""
 
