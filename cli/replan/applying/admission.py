@@ -30,7 +30,12 @@ from replan.model.broker import LogDir
 from replan.model.control_plane import Look, ReplicaName
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition, is_internal
-from replan.model.partition import PartitionState, Reassignment, effective_min_isr
+from replan.model.partition import (
+    PartitionState,
+    Reassignment,
+    bears_unclean_election,
+    effective_min_isr,
+)
 from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import Request, RequestKind
 
@@ -436,20 +441,19 @@ def _min_isr(move: Move, state: PartitionState, look: Look) -> HoldReason | None
     Where a partition is under its minimum already and the start does not raise it, it is not made worse: it is healed.
     """
     m = move.min_insync_replicas
-    in_sync = tuple(b for b in state.isr if look.live(b))
-    before = effective_min_isr(m, len(move.original))
-    after = effective_min_isr(m, len(move.original) + len(move.new))
-    if len(in_sync) >= after or (len(in_sync) < before and before == after):
+    live_isr = state.live_isr(look.live)
+    before, after = effective_min_isr(m, len(move.original)), move.min_isr_with_copies
+    if len(live_isr) >= after or (len(live_isr) < before and before == after):
         return None
-    return WritesWouldStop(in_sync, m, after)
+    return WritesWouldStop(live_isr, m, after)
 
 
 def _unclean_election(move: Move, state: PartitionState, look: Look) -> HoldReason | None:
     settings = look.topics.get(move.partition.topic)
-    in_sync = tuple(b for b in state.isr if look.live(b))
-    if settings is None or not settings.unclean_election or len(in_sync) >= 2:
+    live_isr = state.live_isr(look.live)
+    if settings is None or not settings.unclean_election or bears_unclean_election(live_isr):
         return None
-    return UncleanElectionPossible(move.partition.topic, in_sync)
+    return UncleanElectionPossible(move.partition.topic, live_isr)
 
 
 def _disk_space(move: Move, state: PartitionState, room: Room) -> HoldReason | None:

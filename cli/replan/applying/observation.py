@@ -16,7 +16,7 @@ from replan.applying.settings import Settings
 from replan.model.configs import Configs
 from replan.model.control_plane import Look, ReplicaName, Wanted, by_broker
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.model.partition import PartitionState, effective_min_isr
+from replan.model.partition import effective_min_isr
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
 from replan.planning.findings.health import HealthState, health_of
@@ -217,8 +217,7 @@ class PartitionHistory(Struct, frozen=True):
         share = settle_seconds / (AGREEING_LOOKS - 1)
         vouched = self.vouched + min(self.gap(began), share)
         seen_at = vouched + min(ended - began, share)
-        live = frozenset(b for b, broker in look.brokers.items() if broker.live)
-        shown = {n: _in_sync(look.partitions.get(n), live) for n in moves if n not in look.unclear}
+        shown = {n: _live_isr(n, look) for n in moves if n not in look.unclear}
         unclear = [n for n in moves if n in look.unclear]
         return PartitionHistory(
             self._since(self.target_in_sync, unclear, shown, lambda n: moves[n].target, seen_at),
@@ -334,9 +333,9 @@ class PartitionHistory(Struct, frozen=True):
         return None
 
 
-def _in_sync(state: PartitionState | None, live: frozenset[BrokerId]) -> frozenset[BrokerId]:
-    """The ISR as far as its brokers live: a broker that was just fenced may still be listed."""
-    return frozenset() if state is None else live.intersection(state.isr)
+def _live_isr(name: TopicPartition, look: Look) -> frozenset[BrokerId]:
+    state = look.partitions.get(name)
+    return frozenset() if state is None else frozenset(state.live_isr(look.live))
 
 
 def _holding(

@@ -80,7 +80,12 @@ from replan.model.configs import TopicSettings
 from replan.model.control_plane import Answer, Look, OutcomeUnknown, Rejected
 from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas
-from replan.model.partition import PartitionState, Reassignment, effective_min_isr
+from replan.model.partition import (
+    PartitionState,
+    Reassignment,
+    bears_unclean_election,
+    effective_min_isr,
+)
 from replan.planning.elections.available import unavailable
 from replan.planning.plans.moves import Move
 from replan.planning.plans.next_request import Done, NextStep, OffPath, Stale, Wait, next_request
@@ -210,7 +215,7 @@ def as_nameable(
     if known is not None:
         gone = set(known) | (gone if refused else set())
         if state is not None and state.replicas == move.original and state.running is None:
-            gone -= {b for b in isr if look.live(b)} - cordoned
+            gone -= set(state.live_isr(look.live)) - cordoned
     return move if gone == move.unnameable else replace(move, unnameable=frozenset(gone))
 
 
@@ -717,10 +722,9 @@ def _stops_writes(
 ) -> CopyStopsWrites | None:
     """Whether the list with the copy needs more replicas in sync than there are, and the list without it does not."""
     m, original = settings.min_insync_replicas, given.move.original
-    in_sync = tuple(b for b in state.isr if given.look.live(b))
-    needed = effective_min_isr(m, len(state.replicas))
-    without = len(set(in_sync) & set(original)) >= effective_min_isr(m, len(original))
-    return CopyStopsWrites(in_sync, m, needed) if without and len(in_sync) < needed else None
+    live_isr, needed = state.live_isr(given.look.live), effective_min_isr(m, len(state.replicas))
+    without = len(set(live_isr) & set(original)) >= effective_min_isr(m, len(original))
+    return CopyStopsWrites(live_isr, m, needed) if without and len(live_isr) < needed else None
 
 
 def _could_lead(
@@ -729,7 +733,7 @@ def _could_lead(
     """Why a replica that copies could be elected."""
     if not settings.unclean_election:
         return None
-    in_sync = tuple(b for b in state.isr if given.look.live(b))
-    if given.move.unclean_election and len(in_sync) >= 2:
+    live_isr = state.live_isr(given.look.live)
+    if given.move.unclean_election and bears_unclean_election(live_isr):
         return None
-    return UncleanElectionPossible(given.move.partition.topic, in_sync)
+    return UncleanElectionPossible(given.move.partition.topic, live_isr)

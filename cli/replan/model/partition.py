@@ -4,6 +4,8 @@ While a reassignment runs, Kafka's `replicas` is the target followed by the remo
 is stored (PartitionReassignmentReplicas): the target is only implied, the original order is lost.
 """
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
@@ -35,6 +37,14 @@ def effective_min_isr(min_insync_replicas: int, assigned: int) -> int:
     return min(min_insync_replicas, assigned)
 
 
+def bears_unclean_election(live_isr: Replicas) -> bool:
+    """Whether an empty replica may be added although unclean election is on: one is in sync while a broker restarts.
+
+    Where none is, Kafka may let any live replica lead, also one that has hardly begun to copy.
+    """
+    return len(live_isr) >= 2
+
+
 class PartitionState(Struct, frozen=True):
     """One partition at one moment; `leader` is None when it has none."""
 
@@ -60,6 +70,10 @@ class PartitionState(Struct, frozen=True):
     def electable(self) -> int:
         """How many replicas could lead without a loss: |ISR ∪ ELR|."""
         return len({*self.isr, *self.eligible})
+
+    def live_isr(self, live: Callable[[BrokerId], bool]) -> Replicas:
+        """The ISR as far as its brokers live: one that was fenced a moment ago may still be listed."""
+        return tuple(b for b in self.isr if live(b))
 
     @property
     def running(self) -> Reassignment | None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from replan.documents.typed import Form, Text, ValidBrokerId
 from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.model.partition import PartitionState
+from replan.model.partition import PartitionState, effective_min_isr
 from replan.planning.change import Change
 
 
@@ -219,6 +219,11 @@ class Move(Struct, Change, frozen=True, dict=True):
     def expanded(self) -> Replicas:
         """E: the original, as far as it can be named, with the new replicas behind."""
         return tuple(b for b in self.original if b not in self.unnameable) + self.new
+
+    @property
+    def min_isr_with_copies(self) -> int:
+        """How many replicas writes need in sync while the copies run: those count as assigned from the start."""
+        return effective_min_isr(self.min_insync_replicas, len(self.original) + len(self.new))
 
     @property
     def copies_bytes(self) -> int:

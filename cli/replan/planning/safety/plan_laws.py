@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from replan.errors import UnsafePlan
 from replan.model.names import TopicId, TopicPartition, has_fixed_count
-from replan.model.partition import effective_min_isr
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.wording import capped
@@ -149,7 +148,7 @@ def _expands_behind(move: Move) -> Iterator[Broken]:
 def _keeps_min_isr(move: Move) -> Iterator[Broken]:
     """The effective minimum min(m, assigned) is reachable at each list (Partition.effectiveMinIsr since 3.7)."""
     m, original, target = move.min_insync_replicas, len(move.original), len(move.target)
-    if move.new and original < effective_min_isr(m, len(move.new) + original):
+    if move.new and original < move.min_isr_with_copies:
         yield Broken(
             "safe-start",
             str(move.partition),

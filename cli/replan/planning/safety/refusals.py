@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.partition import PartitionState, effective_min_isr
+from replan.model.partition import PartitionState, bears_unclean_election
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Facts, Refusal, RefusalRule
@@ -106,8 +106,7 @@ def _cordoned(move: Move, cordoned: frozenset[BrokerId]) -> Iterator[RuleAndFact
 
 def _safe_start(move: Move) -> Iterator[RuleAndFacts]:
     """Adding replicas enlarges the effective minimum, so that writes with acks=all would stop for the whole copy."""
-    m = move.min_insync_replicas
-    needed = effective_min_isr(m, len(move.original) + len(move.new))
+    m, needed = move.min_insync_replicas, move.min_isr_with_copies
     if len(move.original) < needed:
         yield (
             RefusalRule.SAFE_START,
@@ -119,6 +118,6 @@ def _unclean_guard(
     move: Move, state: PartitionState, live: frozenset[BrokerId]
 ) -> Iterator[RuleAndFacts]:
     """With unclean election on, an empty newcomer could be elected when the only in-sync replica restarts."""
-    in_sync = tuple(b for b in state.isr if b in live)
-    if move.unclean_election and len(in_sync) < 2:
-        yield RefusalRule.UNCLEAN_GUARD, {"inSync": in_sync}
+    live_isr = state.live_isr(live.__contains__)
+    if move.unclean_election and not bears_unclean_election(live_isr):
+        yield RefusalRule.UNCLEAN_GUARD, {"inSync": live_isr}
