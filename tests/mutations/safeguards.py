@@ -263,7 +263,7 @@ SAFEGUARDS = (
     Safeguard(
         "replan's own copies are no other tool's reassignments",
         "applying/admission.py",
-        "        if name not in ours:\n",
+        "        if not runs_own(look, owned.get(name)):\n",
         "        if name:\n",
         (
             f"{STORY}[before-4.1-a-reorder-does-not-wait-for-replans-own-copy]",

@@ -42,7 +42,7 @@ MOMENTS: Mapping[tuple[type, str], Limits] = {
     (RequestMemory, "unknown_since"): (-inf, SETTINGS.quarantine_seconds),
     (RepeatedRefusal, "since"): (-inf, SETTINGS.agreeing_seconds),
     (RepeatedRefusal, "last_at"): (-inf, SETTINGS.agreeing_seconds),
-    (RunState, "missing_since"): (-inf, SETTINGS.agreeing_seconds),
+    (RunState, "missing_since"): (-inf, SETTINGS.ending_seconds),
     (PartitionHistory, "looked_at"): (-inf, QUANTUM),
     (Readings, "rates_at"): (-inf, SETTINGS.rates_seconds),
     (Readings, "sizes_at"): (-inf, SETTINGS.sizes_seconds),

@@ -37,7 +37,7 @@ from replan.applying.known import (
     held_since,
     repeated_refusals,
 )
-from replan.applying.observation import made_again, runs_own, unshown
+from replan.applying.observation import brings_in, made_again, runs_own, unshown
 from replan.applying.other_tools import not_ours
 from replan.applying.partitions import intent, no_more_left, remembering_given_up
 from replan.applying.reasons.notes import ListsLeft
@@ -215,7 +215,7 @@ def _missing(ledger: Ledger, look: Look) -> set[TopicOrBroker]:
 
 def _wanted(ledger: Ledger) -> Wanted:
     return Wanted(
-        partitions=expanded(ledger),
+        partitions=may_copy(ledger),
         topics={topic for topic, _ in ledger.entries},
         rates_of={broker for broker, _ in ledger.rates},
         registered={broker for broker, _ in ledger.rates},
@@ -223,24 +223,23 @@ def _wanted(ledger: Ledger) -> Wanted:
     )
 
 
-def expanded(ledger: Ledger) -> list[TopicPartition]:
-    """The partitions that an expand list of replan was asked for and that may still copy."""
+def may_copy(ledger: Ledger) -> list[TopicPartition]:
+    """The partitions that may still copy to a list of replan's; a cancel that was asked for may not have arrived."""
     return [
-        n for n, own in ledger.owned.items() if own.given_up or (n in ledger.open and own.expanding)
+        n
+        for n, own in ledger.owned.items()
+        if own.given_up or (n in ledger.open and (own.expanding or own.cancelling))
     ]
 
 
 def copying_now(ledger: Ledger, look: Look) -> list[TopicPartition]:
     """The copies of the open application that the controller still carries out."""
-    names = []
-    for name in expanded(ledger):
-        running, own, state = look.running.get(name), ledger.owned[name], look.partitions.get(name)
-        if made_again(look, name, own.topic_id):
-            continue
-        in_sync = () if state is None else state.isr
-        new = set(own.target).difference(own.original, in_sync)
-        if running is not None and new.intersection(running.replicas).difference(running.removing):
-            names.append(name)
+    owned = [ledger.owned[name] for name in may_copy(ledger)]
+    names = [
+        own.partition
+        for own in owned
+        if brings_in(look, own.partition, own.topic_id, set(own.target).difference(own.original))
+    ]
     if ledger.throttles_others:
         names += [name for name in sorted(not_ours(look, ledger)) if name not in names]
     return names
@@ -472,7 +471,7 @@ def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies
 
     Where those of the application are to be cancelled, the reassignments of other tools that it throttles.
     """
-    look = reader.look(Wanted(partitions=expanded(ledger), places_of=places_of_begun(ledger)))
+    look = reader.look(Wanted(partitions=may_copy(ledger), places_of=places_of_begun(ledger)))
     names = copying_now(ledger, look) + [name for name, _ in copying_within(ledger, look)]
     others = not_ours(look, ledger)
     if copies is RunningCopies.CANCELLED:
@@ -537,7 +536,9 @@ def _without_copies(
         hopeless = not within and not waits and None not in why.values()
         if hopeless or ports.clock.now() - started > longest:
             stuck = {**dict.fromkeys((name for name, _ in within), None), **why}
-            raise Held(_no_effect(stuck, [n for n in ours if look.partitions[n].leader is None]))
+            shown = look.partitions
+            leaderless = [n for n in ours if n in shown and shown[n].leader is None]
+            raise Held(_no_effect(stuck, leaderless))
         if waits and not reported and report is not None:
             report(_WATCHING.format(settings.quarantine_seconds - late))
             reported = True

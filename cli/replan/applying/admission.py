@@ -7,13 +7,15 @@ internal topics (`Coordinators`). In which order moves come into a plan is in `p
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from heapq import heapify, heapreplace
 from itertools import chain
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from replan.applying.journal.records import MoveRecord
+from replan.applying.observation import runs_own
 from replan.applying.partitions import Deferred, Parked, Phase
 from replan.applying.reasons.holds import (
     CoordinatorLoads,
@@ -462,11 +464,11 @@ def _disk_space(move: Move, state: PartitionState, room: Room) -> HoldReason | N
     return next((r for r in reasons if r is not None), None)
 
 
-def others_by_topic(look: Look, ours: Container[TopicPartition]) -> Others:
-    """What runs and is not replan's own."""
+def others_by_topic(look: Look, owned: Mapping[TopicPartition, MoveRecord]) -> Others:
+    """What runs and replan has not asked for; `owned`: the records of its partitions."""
     by_topic: dict[str, list[TopicPartition]] = {}
     for name in sorted(look.running):
-        if name not in ours:
+        if not runs_own(look, owned.get(name)):
             by_topic.setdefault(name.topic, []).append(name)
     return {topic: tuple(names) for topic, names in by_topic.items()}
 

@@ -91,8 +91,10 @@ def unshown(look: Look, name: TopicPartition) -> MetadataBehind | NotPermitted |
     return MetadataBehind() if name in look.unclear else None
 
 
-def runs_own(look: Look, own: MoveRecord) -> bool:
-    """Whether what runs on a partition is a list that was asked for of it."""
+def runs_own(look: Look, own: MoveRecord | None) -> bool:
+    """Whether what runs on a partition is a list that was asked for of it; `own`: its record, where it has one."""
+    if own is None:
+        return False
     running = look.running.get(own.partition)
     asked_for = running is not None and running.target in own.past
     return asked_for and not made_again(look, own.partition, own.topic_id)
@@ -102,6 +104,20 @@ def made_again(look: Look, name: TopicPartition, topic_id: TopicId) -> bool:
     """Whether the topic of this id was deleted, and another one has its name: what runs there is another tool's."""
     state = look.partitions.get(name)
     return state is not None and state.topic_id != topic_id
+
+
+def brings_in(
+    look: Look, name: TopicPartition, topic_id: TopicId, new: Collection[BrokerId]
+) -> bool:
+    """Whether what runs on a partition brings one of these brokers into sync.
+
+    Another tool's reassignment may list it as there already.
+    """
+    running, state = look.running.get(name), look.partitions.get(name)
+    if running is None or made_again(look, name, topic_id):
+        return False
+    in_sync = () if state is None else state.isr
+    return not set(new).difference(in_sync, running.removing).isdisjoint(running.replicas)
 
 
 SHARE = 20

@@ -60,8 +60,7 @@ def not_ours(look: Look, ledger: Ledger) -> dict[TopicPartition, Reassignment]:
     return {
         name: running
         for name, running in look.running.items()
-        if running.adding
-        and not ((own := ledger.owned.get(name)) is not None and runs_own(look, own))
+        if running.adding and not runs_own(look, ledger.owned.get(name))
     }
 
 

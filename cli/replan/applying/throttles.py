@@ -419,7 +419,7 @@ class ThrottleHistory(Struct, frozen=True):
     wiped: Mapping[ListOrRate, int] = field(default_factory=dict)
     """How often another tool removed what replan had set."""
     gone: frozenset[str] = frozenset()
-    """Topics that two agreeing readings did not find."""
+    """Topics that agreeing readings did not find."""
     unregistered: frozenset[BrokerId] = frozenset()
     """Brokers that agreeing readings did not find."""
     catching_up: Mapping[CatchingUp, float] = field(default_factory=dict)

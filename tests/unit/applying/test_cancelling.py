@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.builders import CLUSTER_ID
-from tests.unit.applying.lab import Boundary, Killed, Lab, T
+from tests.unit.applying.lab import Boundary, Killed, Lab, MortalWriter, T
 from tests.unit.applying.test_steering import at, ledger_of
 from tests.unit.applying.three_moves import MOVES, three_moves
 
@@ -24,6 +24,8 @@ from replan.applying.api import (
     RunningCopies,
     Verb,
     Volume,
+    abandon_application,
+    clear_throttles,
     unpacked,
     watched,
 )
@@ -31,6 +33,7 @@ from replan.errors import BadUsage, Exit, Held
 from replan.model.api import FOLLOWER_REPLICAS, ConfigScope, Replicas, TopicPartition
 from replan.planning.api import RequestKind, loads
 from replan.reporting.api import progress_line
+from replan.simulator.api import Forbid, Permission
 
 pytestmark = pytest.mark.slow
 
@@ -256,6 +259,22 @@ def test_a_process_at_work_leaves_the_application_to_whoever_gives_it_up() -> No
     assert not [note for note in outcome.notes if isinstance(note, ListsLeft)]
 
 
+def test_what_cannot_be_cancelled_and_may_not_be_described_is_named() -> None:
+    made = three_moves()
+    made.apply(stop=made.stop_at(COPYING))
+    made.plane.inject(Forbid("orders", frozenset({Permission.DESCRIBE})))
+    refusing = MortalWriter(made.plane, Boundary(refuses=lambda: True))
+    with pytest.raises(Held, match=r"cancelling has no effect on orders-0; [^N]*29 TOPIC"):
+        abandon_application(
+            made.plane,
+            refusing,
+            made.journal,
+            made.clock,
+            settings=made.settings,
+            copies=RunningCopies.CANCELLED,
+        )
+
+
 def test_a_cancel_of_copies_whose_request_may_be_on_its_way_waits_until_it_is_not() -> None:
     made = three_moves()
     with pytest.raises(Killed):
@@ -265,8 +284,8 @@ def test_a_cancel_of_copies_whose_request_may_be_on_its_way_waits_until_it_is_no
     assert made.clock.now() - began >= made.settings.quarantine_seconds
 
 
-def test_a_copy_keeps_its_throttle_until_its_cancel_has_arrived() -> None:
-    """The process dies before it sends the cancel that it has written down; the next one waits until it may."""
+def killed_before_its_cancels() -> Lab:
+    """The process dies before it sends the cancels that it has written down: two copies run on."""
     made = three_moves()
 
     def dies(lists: Mapping[TopicPartition, Replicas | None]) -> None:
@@ -275,20 +294,47 @@ def test_a_copy_keeps_its_throttle_until_its_cancel_has_arrived() -> None:
 
     with pytest.raises(Killed):
         cancelled_at(made, COPYING, Boundary(lists=dies))
-    unthrottled = set[str]()
+    return made
 
-    class Looking(Boundary):
-        def cross(self, what: str, effect: Callable[[], T]) -> T:
-            result = super().cross(what, effect)
-            entries = made.configs()[(ConfigScope.TOPIC, "orders")].get(FOLLOWER_REPLICAS, "")
-            for of in MOVES:
-                copying = {f"{of.partition.partition}:{b}" for b in made.partition(of).adding}
-                unthrottled.update(copying.difference(entries.split(",")))
-            return result
 
-    assert resumed(made, Looking()).exit_code is Exit.OK
+def test_a_copy_whose_cancel_has_not_arrived_runs_for_whoever_gives_up_or_clears() -> None:
+    made = killed_before_its_cancels()
+    configs = made.configs()
+    with pytest.raises(Held, match="orders-0, orders-2"):
+        made.abandon(RunningCopies.REFUSED)
+    assert made.configs() == configs
+
+    looking = Unthrottled(made)
+    writer = MortalWriter(made.plane, looking)
+    outcome = clear_throttles(made.plane, writer, made.journal, made.clock, settings=made.settings)
+    assert outcome.ending is Ending.RESTORED  # they end meanwhile
+    assert looking.copies == set()
+
+
+class Unthrottled(Boundary):
+    """Looks after everything that crosses which copies run without an entry of throttled replicas."""
+
+    def __init__(self, made: Lab) -> None:
+        super().__init__()
+        self.made, self.copies = made, set[str]()
+
+    def cross(self, what: str, effect: Callable[[], T]) -> T:
+        result = super().cross(what, effect)
+        of_topic = self.made.configs().get((ConfigScope.TOPIC, "orders"), {})
+        entries = of_topic.get(FOLLOWER_REPLICAS, "").split(",")
+        for of in MOVES:
+            copying = {f"{of.partition.partition}:{b}" for b in self.made.partition(of).adding}
+            self.copies.update(copying.difference(entries))
+        return result
+
+
+def test_a_copy_keeps_its_throttle_until_its_cancel_has_arrived() -> None:
+    """The next process waits until the cancel that the one before has written down may have arrived."""
+    made = killed_before_its_cancels()
+    looking = Unthrottled(made)
+    assert resumed(made, looking).exit_code is Exit.OK
     assert is_back(made)
-    assert unthrottled == set()
+    assert looking.copies == set()
 
 
 def expand_effect() -> int:

@@ -17,6 +17,7 @@ from replan.applying.api import (
     Decision,
     Deferred,
     Ended,
+    Forget,
     HoldReason,
     InFlight,
     Job,
@@ -34,6 +35,7 @@ from replan.applying.api import (
     RequestMemory,
     Room,
     RunState,
+    SavedReplicaList,
     Settings,
     Status,
     ThrottleHistory,
@@ -307,6 +309,25 @@ def test_without_the_guard_a_reorder_waits_while_others_reassign_its_topic() -> 
     assert came_into(decision, Deferred) == [0]
 
 
+@pytest.mark.parametrize(("listed", "waits"), [([1, 2, 3, 4], False), ([1, 2, 3, 5], True)])
+def test_a_copy_that_runs_on_after_its_partition_ended_is_no_other_tools(
+    listed: list[int], waits: bool
+) -> None:
+    """Nor is a reassignment of replan's partition its own where it leads to a list that was never asked for."""
+    ended = own(COPIES[0], RequestKind.EXPAND, 1, 2, 3, 4, status=Status.STALE)
+    running = {COPIES[0].partition: Reassignment(replicas(*listed), replicas(listed[-1]), ())}
+    decision = decided(
+        case(
+            [COPIES[0], FLIPS[1]],
+            [state(listed, [1, 2, 3], adding=[listed[-1]]), state([1, 2, 3], partition=1)],
+            owned=(ended,),
+            features=Features(),
+            running=running,
+        )
+    )
+    assert came_into(decision, Deferred) == ([1] if waits else [])
+
+
 def test_when_stopping_nothing_is_asked_but_what_ended_is_written_down() -> None:
     done, going = COPIES[0], COPIES[1]
     decision = decided(
@@ -448,6 +469,20 @@ def test_what_was_seen_and_is_gone_was_undone_only_when_no_broker_can_show_that_
     assert isinstance(first.holds[reached.partition], Rechecking)
     later = decided((replace(tick, now=tick.now + seconds, ended=tick.now + seconds), after))
     assert came_into(later, Ended) == ([0] if ends else [])
+
+
+@pytest.mark.parametrize(("seconds", "gone"), [(14, False), (15, True)])
+def test_what_was_set_at_a_topic_is_forgotten_only_when_no_broker_can_fail_to_show_it_by_mistake(
+    seconds: float, gone: bool
+) -> None:
+    tick, run = case(COPIES[:1], throttle=THROTTLE)
+    prior = SavedReplicaList("orders", FOLLOWER_REPLICAS, overridden=False, ours=("0:4",))
+    run = replace(run, ledger=run.ledger.after([prior]))
+    hidden = replace(tick, look=replace(tick.look, topics={}), candidates=())
+    _, after = decide(hidden, run.observed(hidden))
+    later = replace(hidden, now=tick.now + seconds, ended=tick.now + seconds)
+    forgotten = decided((later, after.observed(later))).records
+    assert forgotten == ((Forget(prior.key),) if gone else ())
 
 
 def test_deciding_changes_nothing_that_it_is_given() -> None:

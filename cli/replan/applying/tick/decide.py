@@ -49,7 +49,7 @@ from replan.applying.admission import (
 )
 from replan.applying.journal.ledger import RequestSubject
 from replan.applying.journal.records import MoveRecord, Reached, Record, Status
-from replan.applying.observation import TickInput, made_again, runs_own
+from replan.applying.observation import TickInput, brings_in, made_again, runs_own
 from replan.applying.other_tools import rates_of_others
 from replan.applying.partitions import (
     Admitted,
@@ -228,13 +228,9 @@ def may_arrive(state: RunState) -> list[TopicPartition]:
 
 
 def _is_copied(tick: TickInput, name: TopicPartition) -> bool:
-    """Whether what runs brings a new replica of replan's move into sync; another tool may list it as there already."""
-    running, state = tick.look.running.get(name), tick.look.partitions.get(name)
-    in_sync = () if state is None else state.isr
-    if running is None or made_again(tick.look, name, tick.job.moves[name].topic_id):
-        return False
-    stay = set(running.replicas).difference(running.removing, in_sync)
-    return bool(stay.intersection(tick.job.moves[name].new).intersection(tick.look.brokers))
+    """Whether what runs brings a new replica of replan's move into sync; one of a broker that is gone never will be."""
+    move, look = tick.job.moves[name], tick.look
+    return brings_in(look, name, move.topic_id, look.brokers.keys() & set(move.new))
 
 
 def copies_under_throttle(
@@ -282,8 +278,7 @@ def slots_of(tick: TickInput, state: RunState, starting: Collection[TopicPartiti
         for name, running in tick.look.running.items()
         if name not in state.ledger.open or not state.ledger.open[name].expanding
     }
-    owned = state.ledger.owned
-    own = {n for n in beside.keys() & owned.keys() if runs_own(tick.look, owned[n])}
+    own = {n for n in beside if runs_own(tick.look, state.ledger.owned.get(n))}
     loads = chain(_loads(tick, state, starting), (beside[n] for n in own))
     others = {n: brokers for n, brokers in beside.items() if n not in own}
     return Slots.of(state.limits, tick.settings.slots_per_broker, loads, others)
@@ -567,7 +562,7 @@ class TickBuilder:
         self._first: Mapping[ConfigResource, SettingName] = {}
         """Settings that come before the copies that need their places."""
         self._batches = Batches()
-        self._others = others_by_topic(tick.look, state.ledger.open)
+        self._others = others_by_topic(tick.look, state.ledger.owned)
         self._unchanged = Unchanged(
             tick, state, remembers=not isinstance(self._admission, Cancelling)
         )

@@ -277,7 +277,7 @@ class RunState(Struct, frozen=True, kw_only=True):
         missing = held_since(self.missing_since, topics, tick.ended)
         brokers = {broker for broker, _ in self.ledger.rates if broker not in look.brokers}
         unregistered = held_since(self.unregistered_since, brokers, tick.ended)
-        long_ago = now - job.settings.agreeing_seconds
+        long_ago = now - job.settings.ending_seconds
         settle = job.settings.settle_seconds
         history = self.history.after(moves, look, now, tick.ended, settle)
         behind = behind_entries_of_others(look, self.ledger)
@@ -305,9 +305,7 @@ class RunState(Struct, frozen=True, kw_only=True):
             throttle_history=replace(
                 self.throttle_history,
                 gone=frozenset(t for t, at in missing.items() if at <= long_ago),
-                unregistered=frozenset(
-                    b for b, at in unregistered.items() if at <= now - job.settings.ending_seconds
-                ),
+                unregistered=frozenset(b for b, at in unregistered.items() if at <= long_ago),
                 may_arrive=frozenset(self.configs_unknown_since),
                 catching_up=catching_up,
                 giving_way=frozenset(r for (r, _), at in catching_up.items() if at < tick.ended),

@@ -1,10 +1,11 @@
 """What must hold before a partition is touched, in the words that a person reads."""
 
 import pytest
-from tests.builders import brokers, move, state
+from tests.builders import TOPIC_ID, brokers, move, state
 
 from replan.applying.api import (
     HoldReason,
+    MoveRecord,
     NewBrokerCordoned,
     NewBrokerFenced,
     NoRoom,
@@ -186,7 +187,9 @@ def test_without_the_guard_a_reorder_waits_for_others_on_its_topic(
         brokers={b.id: b for b in brokers()}, running=running, features=Features(guarded, guarded)
     )
     reorder = move([1, 2, 3], [2, 1, 3])
-    others = others_by_topic(around, running if ours else ())
+    listed = replicas(1, 2, 3, 4)
+    own = MoveRecord("a-1", TopicPartition(topic, 7), TOPIC_ID, listed, listed, past=(listed,))
+    others = others_by_topic(around, {own.partition: own} if ours else {})
     found = closed_gate(reorder, reorder.target, state([1, 2, 3]), around, Room(), others)
     assert found == reason
 
