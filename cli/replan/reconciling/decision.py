@@ -4,7 +4,7 @@ The order is that of the states in the package. A hold outweighs what is due; wh
 all of it together; else the loop rests until the next thing is due, a window opens, or a hold may be over.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import ceil, inf
 
@@ -18,10 +18,12 @@ from replan.reconciling.status import (
     LISTED_DEVIATIONS,
     BrokersDown,
     LoopReason,
+    LoopState,
     MovedTooOften,
     NotAllowed,
     RacksDown,
     RoundsFail,
+    SomebodyPaused,
     Subject,
     TooEarly,
     UnderMinIsr,
@@ -163,7 +165,7 @@ def decide_loop(
     healing = _healing(due, memory)
     if healing:
         due, memory = healing, changed(memory, under=())
-    reasons = (*holds(policy.hold, memory, facts, now), *_too_often(due, memory, now))
+    reasons = (*holds(memory, now, down(policy.hold, facts)), *_too_often(due, memory, now))
     if reasons and (due or _stands_by_itself(reasons)):
         ends = [r.until for r in reasons if isinstance(r, RoundsFail | MovedTooOften)]
         return Holds(reasons, max(ends) if len(ends) == len(reasons) else None)
@@ -183,26 +185,34 @@ def _stands_by_itself(reasons: Sequence[LoopReason]) -> bool:
     return any(not isinstance(r, MovedTooOften | RoundsFail) for r in reasons)
 
 
-def holds(hold: HoldLimits, memory: Memory, facts: HoldFacts, now: float) -> Iterator[LoopReason]:
-    """Why nothing is done, whatever is due."""
+def holds(memory: Memory, now: float, are_down: Iterable[LoopReason] = ()) -> Iterator[LoopReason]:
+    """Why nothing is done, whatever is due; `are_down`: what is down and holds."""
     if memory.paused is not None:
         yield memory.paused
     if memory.worse is not None:
         yield memory.worse
     if memory.under:
         yield UnderMinIsr(memory.under[:LISTED_DEVIATIONS], len(memory.under))
-    yield from down(hold, facts)
+    yield from are_down
     if memory.backs_off(now):
         yield RoundsFail(memory.failures, memory.failure, memory.retry_at)
+
+
+def holding_state(reasons: Sequence[LoopReason]) -> LoopState:
+    """The state of a loop that does nothing for these reasons."""
+    if any(isinstance(r, SomebodyPaused) for r in reasons):
+        return LoopState.PAUSED
+    alone = all(isinstance(r, RoundsFail) for r in reasons)
+    return LoopState.BACKING_OFF if alone else LoopState.HOLDING
 
 
 def down(hold: HoldLimits, facts: HoldFacts) -> Iterator[LoopReason]:
     """What is down and holds, also in the middle of a round."""
     most = most_down(hold, facts.registered)
     if len(facts.down) >= most:
-        yield BrokersDown(facts.down[:LISTED_DEVIATIONS], facts.registered, most)
+        yield BrokersDown(facts.down, facts.registered, most)
     if len(facts.racks_down) >= hold.racks_down:
-        yield RacksDown(facts.racks_down[:LISTED_DEVIATIONS], hold.racks_down)
+        yield RacksDown(facts.racks_down, hold.racks_down)
 
 
 def most_down(hold: HoldLimits, registered: int) -> int:

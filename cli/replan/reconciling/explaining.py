@@ -10,11 +10,18 @@ from replan.model.declared.placement import Placement
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
-from replan.reconciling.decision import FoundDeviation, Judged, judged_by_policy
-from replan.reconciling.deviations import deviations, look_at_cluster
+from replan.reconciling.decision import (
+    Act,
+    FoundDeviation,
+    Holds,
+    Judged,
+    decide_loop,
+    holds,
+    judged_by_policy,
+)
+from replan.reconciling.deviations import deviations, facts_of, look_at_cluster
 from replan.reconciling.history import History
 from replan.reconciling.memory import Memory
-from replan.reconciling.standing import kept_back
 from replan.reconciling.status import LoopHolds, LoopReason
 
 
@@ -44,17 +51,21 @@ def by_policy(
     memory, history = kept
     policy, now = placement.reconcile, datetime.fromisoformat(snapshot.observed_at).timestamp()
     looked = look_at_cluster(placement, snapshot, rates)
-    of_partition = tuple(_of(deviations(looked, history), name))
-    kept_from = kept_back(memory, now)
+    differing = deviations(looked, history)
+    judged = judged_by_policy(policy, tuple(_of(differing, name)), memory, now)
+    decision = decide_loop(policy, differing, memory, facts_of(looked.snapshot), now)
+    acts = {of.key for of in decision.due} if isinstance(decision, Act) else set[str]()
+    # while it goes on with what it stopped for, what it stopped for keeps the others back
+    reasons = decision.reasons if isinstance(decision, Holds) else tuple(holds(memory, now))
     return tuple(
         ByPolicy(
-            replace(one, why_not=LoopHolds(), acts_at=None) if holds else one,
+            replace(one, why_not=LoopHolds(), acts_at=None) if kept_back else one,
             None if one.found.kind is None else policy.put_right.get(one.found.kind),
             one.found.key in memory.since,
-            holds,
+            kept_back,
         )
-        for one in judged_by_policy(policy, of_partition, memory, now)
-        for holds in [kept_from[1] if kept_from and one.why_not is None else ()]
+        for one in judged
+        for kept_back in [reasons if one.why_not is None and one.found.key not in acts else ()]
     )
 
 

@@ -49,6 +49,7 @@ from replan.reconciling.decision import (
     Rest,
     decide_loop,
     down,
+    holding_state,
     judged_by_policy,
 )
 from replan.reconciling.deviations import (
@@ -308,13 +309,10 @@ class Loop:
         self._status = _with(self._status, looked_at=now)  # not before: nobody knew what differs
         policy, differing = read.placement.reconcile, self._remember(looked, read, now)
         decision = decide_loop(policy, differing, self._memory, facts_of(looked.snapshot), now)
+        judged = judged_by_policy(policy, differing, self._memory, now)
         if self._settings.proposes:
-            self._propose(looked, judged_by_policy(policy, differing, self._memory, now), read, now)
-        said = _Said(
-            LoopState.AT_REST,
-            looked=looked,
-            found=judged_by_policy(policy, differing, self._memory, now),
-        )
+            self._propose(looked, judged, read, now)
+        said = _Said(LoopState.AT_REST, looked=looked, found=judged)
         match decision:
             case Act(due) if acts:
                 return self._act(due, read, ledger, said)
@@ -322,7 +320,7 @@ class Loop:
                 said.state = LoopState.DIFFERS
             case Holds(reasons, until):
                 said.reasons, said.until = reasons, until
-                said.state = _holding(reasons)
+                said.state = holding_state(reasons)
             case Rest(until):
                 said.state, said.until = _resting(said.found), until
                 if said.state is LoopState.OUTSIDE_WINDOW:
@@ -819,13 +817,6 @@ def _waited(one: Deviation, at: float) -> bool:
             return opens_at is not None and opens_at <= at
         case why:
             return why is None
-
-
-def _holding(reasons: Sequence[LoopReason]) -> LoopState:
-    if any(isinstance(r, SomebodyPaused) for r in reasons):
-        return LoopState.PAUSED
-    alone = all(isinstance(r, RoundsFail) for r in reasons)
-    return LoopState.BACKING_OFF if alone else LoopState.HOLDING
 
 
 def _resting(judged: Sequence[Judged]) -> LoopState:

@@ -5,16 +5,13 @@ from datetime import datetime
 
 from replan.applying.journal.records import Record
 from replan.model.declared.reconcile import DeviationKind
-from replan.reconciling.decision import kind_of
+from replan.reconciling.decision import holding_state, holds, kind_of
 from replan.reconciling.memory import Memory
 from replan.reconciling.status import (
-    LISTED_DEVIATIONS,
     LoopReason,
     LoopState,
     LoopStatus,
-    RoundsFail,
     Tally,
-    UnderMinIsr,
 )
 from replan.reconciling.store import as_obeyed, lease_of
 
@@ -50,23 +47,10 @@ def _state(
 ) -> tuple[LoopState, tuple[LoopReason, ...]]:
     if memory.begun is not None and applying:  # else it has ended, and the loop learns of that
         return LoopState.ACTING, ()
-    return kept_back(memory, now) or (LoopState.DIFFERS if memory.since else LoopState.AT_REST, ())
-
-
-def kept_back(memory: Memory, now: float) -> tuple[LoopState, tuple[LoopReason, ...]] | None:
-    """What keeps a loop from beginning anything, as far as that is kept."""
-    if memory.paused is not None:
-        return LoopState.PAUSED, (memory.paused,)
-    if memory.worse is not None:
-        return LoopState.HOLDING, (memory.worse,)
-    if memory.under:
-        return LoopState.HOLDING, (
-            UnderMinIsr(memory.under[:LISTED_DEVIATIONS], len(memory.under)),
-        )
-    if memory.backs_off(now):
-        failed = RoundsFail(memory.failures, memory.failure, memory.retry_at)
-        return LoopState.BACKING_OFF, (failed,)
-    return None
+    reasons = tuple(holds(memory, now))[:1]
+    if reasons:
+        return holding_state(reasons), reasons
+    return LoopState.DIFFERS if memory.since else LoopState.AT_REST, ()
 
 
 def _tallies(memory: Memory) -> tuple[Tally, ...]:

@@ -88,7 +88,7 @@ def _reasons(
     if facts.under:
         reasons.append(UnderMinIsr(facts.under[:LISTED_DEVIATIONS], len(facts.under)))
     if facts.due_to_be_replaced:
-        reasons.append(BrokersFirst(facts.due_to_be_replaced[:LISTED_DEVIATIONS]))
+        reasons.append(BrokersFirst(facts.due_to_be_replaced))
     windows = policy.windows
     if not is_open(windows.open, now) and not set(kinds) <= windows.excepted:
         reasons.append(NoWindow(opens_at(windows.open, now)))

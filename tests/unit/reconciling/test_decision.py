@@ -159,6 +159,7 @@ def test_how_many_brokers_down_hold(hold: int | Fraction, registered: int, most:
     [
         (Memory(), HoldFacts(10, (1, 2)), BrokersDown((1, 2), 10, 2)),
         (Memory(), HoldFacts(10, (1,), ("a",)), RacksDown(("a",), 1)),
+        (Memory(), HoldFacts(500, tuple(range(300))), BrokersDown(tuple(range(300)), 500, 100)),
         (Memory(paused=SomebodyPaused("alice", 1.0)), WELL, SomebodyPaused("alice", 1.0)),
         (Memory(worse=EndedWorse(3, 0, 2)), WELL, EndedWorse(3, 0, 2)),
         (Memory(under=("a-0",)), WELL, UnderMinIsr(("a-0",), 1)),
