@@ -57,7 +57,7 @@ def planned(
     method: Method,
     *given_up: int,
     leader: int | None = None,
-    formerly: Mapping[TopicPartition, LogsFound] = NOTHING,
+    earlier_logs: Mapping[TopicPartition, LogsFound] = NOTHING,
 ) -> RecoveryElections:
     """What an election of this topic's partition 0 would do now."""
     name, plane = TopicPartition(topic, 0), lab.control_plane
@@ -69,8 +69,8 @@ def planned(
         moves_led=leader is not None,
     )
     seen = plane.observe()
-    seen = with_logs(plane, seen, partitions_to_probe(asked.selection, seen), formerly)
-    return recovery_elections(asked, seen, None, {}, formerly)
+    seen = with_logs(plane, seen, partitions_to_probe(asked.selection, seen), earlier_logs)
+    return recovery_elections(asked, seen, None, {}, earlier_logs)
 
 
 def performed(lab: Lab, plan: Plan, journal: Journal | None = None) -> Outcome:
@@ -98,7 +98,7 @@ def test_the_best_surviving_log_leads_whatever_its_place_in_the_list(lab: Lab) -
     lab.write(topic, RECORD_BYTES)
     stop(lab, 2)
     lab.write(topic, RECORD_BYTES)
-    formerly = {name: logs_of(lab, topic, 1)}
+    earlier_logs = {name: logs_of(lab, topic, 1)}
     stop(lab, 1)
     leader_is(lab, topic, None)
     lab.start_broker(3)
@@ -109,7 +109,7 @@ def test_the_best_surviving_log_leads_whatever_its_place_in_the_list(lab: Lab) -
     assert (refused.rule, refused.facts) == (RefusalRule.BETTER_MAY_RETURN, {"brokers": (1,)})
     (kafkas,) = planned(lab, topic, Method.UNCLEAN, 1).plan.recoveries
     assert kafkas.chosen == 3
-    plan = planned(lab, topic, Method.BALANCED, 1, formerly=formerly).plan
+    plan = planned(lab, topic, Method.BALANCED, 1, earlier_logs=earlier_logs).plan
     (chosen,) = plan.recoveries
     assert (chosen.order, chosen.clean) == ((2, 1, 3), False)
     assert chosen.loss.tails == (Tail(BrokerId(1), 2, 3),)

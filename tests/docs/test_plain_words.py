@@ -38,6 +38,7 @@ BETTER = {
     r"foretells?|foretold": "predict",
     r"stands? otherwise": "differs",
     r"(?<!validate-)manifests?": "placement, placement file",
+    r"(nobody|somebody) (leads|led)": "has no leader, has a leader",
     r"hitherto|betakes?|aftermath|anew": "so far; goes to; effects; again",
 }
 """What a reader who knows Kafka and Python has to guess, and what to write instead."""

@@ -809,7 +809,7 @@ dir 6 b
 isr all
     i[1,2,6]
 
-78. nobody leads any more although the ISR is not empty: the last leader is noted all the same
+78. it has no leader any more although the ISR is not empty: the last leader is noted all the same
 elr
 topic [3]
 set unclean.leader.election.enable=true

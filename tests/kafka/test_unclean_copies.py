@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]
 def test_a_copy_is_taken_back_before_kafka_could_elect_it(
     steady: OneJvmCluster, tmp_path: Path
 ) -> None:
-    """The follower stops while broker 3 copies, then the leader: nobody leads until it returns, and nothing is lost."""
+    """The follower stops while broker 3 copies, then the leader, and comes back: nothing is lost."""
     site = Site(steady, tmp_path, "copied-unclean")
     site.create([1, 2], **{"unclean.leader.election.enable": "true", "min.insync.replicas": "1"})
     fill(steady.bootstrap, site.topic, 15 * MEGABYTE)

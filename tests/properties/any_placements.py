@@ -1,7 +1,7 @@
 """Hypothesis: placement files of all keys, beside clusters that are ill, crowded, half way, or about to be left.
 
 What `test_all_keys` draws can be applied to its end. This draws what there is on a bad day as well: brokers that are
-down, cordoned, gone or of unknown rack, disks that are nearly full, partitions that nobody leads or that another tool
+down, cordoned, gone or of unknown rack, disks that are nearly full, partitions without a leader or that another tool
 moves.
 """
 

@@ -589,7 +589,8 @@ def _no_effect(
     )
     if leaderless:
         lines.append(
-            f"Nobody leads {_named(leaderless)}: bring back a replica that was in sync, and rerun. If none comes back: "
+            f"Without a leader: {_named(leaderless)}. Bring back a replica that was in sync, and rerun. "
+            "If none comes back: "
             "`replan abandon --unthrottled`, `replan elect best-log`, then `replan abandon --cancel-copies`."
         )
     return "\n".join(lines)

@@ -617,7 +617,7 @@ def _running(
     if state.running is None or state.running.target not in own.past:
         return off_path(given, own, state)
     if state.leader is None and asked.kind is RequestKind.CANCEL and given.refusal is not None:
-        said = given.refusal  # with ELR on 39, until somebody leads it
+        said = given.refusal  # with ELR on 39, until it has a leader
         return Hold(NoLeader(f"{said.code} {said.name}: {said.message}"))
     if asked.kind is RequestKind.CANCEL:  # whatever Kafka answers, there is no other way to rest
         return repeated(given, CANCEL)

@@ -218,12 +218,12 @@ class Snapshot(Struct, frozen=True):
         return next(self.states([rows.start + at]))
 
     def leaderless(self) -> Iterator[PartitionState]:
-        """The partitions that nobody leads."""
+        """The partitions without a leader."""
         return self.states(np.flatnonzero(self.without_leader).tolist())
 
     @property
     def without_leader(self) -> npt.NDArray[np.bool_]:
-        """Of each row of `partitions`, whether nobody leads it."""
+        """Of each row of `partitions`, whether it has no leader."""
         return np.asarray(np.asarray(self.partitions.column("leader")) < 0)
 
     @property

@@ -76,7 +76,7 @@ class Explanation(Struct, frozen=True):
     elr_gone: bool
     """Its ELR has been cleared while it is under its minimum."""
     awaited: Awaited | None
-    """Whose return Kafka awaits by itself; None where somebody leads."""
+    """Whose return Kafka awaits by itself; None where it has a leader."""
     min_insync_replicas: int
     wanted: Replicas | None
     """The list that the placement asks for, with all its parts; None where it differs in nothing, or has none."""

@@ -73,7 +73,7 @@ class LeaderChange(Struct, frozen=True):
 
 
 class Recovered(Struct, frozen=True):
-    """One partition that nobody led."""
+    """One partition that had no leader."""
 
     partition: TopicPartition
     chosen: BrokerId

@@ -74,7 +74,7 @@ class IndexForm(Form, frozen=True):
 def file_name(name: TopicPartition, broker: int, leader_epoch: int, begin: int) -> str:
     """What the file of one end of a log is called; topic names have no character that a file may not have.
 
-    `leader_epoch`: of the partition while nobody led it. The same log may be cut at the same place twice.
+    `leader_epoch`: of the partition while it had no leader. The same log may be cut at the same place twice.
     """
     return f"{name}.broker-{broker}.epoch-{leader_epoch}.from-{begin}.batches"
 

@@ -120,9 +120,9 @@ UNSETTLED: list[tuple[str, Move, PartitionState, NextStep | None]] = [
         state([1, 2, 4, 9], [1, 4], adding=[4], removing=[9]),
         SETTLING,
     ),
-    ("nobody leads", MOVE, state([1, 2, 3], [2], leader=None), LEADERLESS),
-    ("nobody leads, expanded", MOVE, state(EXPANDED, [4], leader=None), waits(2, 5)),
-    ("nobody leads what stands", LEAD, state([1, 2, 3], [1], leader=None), LEADERLESS),
+    ("no leader", MOVE, state([1, 2, 3], [2], leader=None), LEADERLESS),
+    ("no leader, expanded", MOVE, state(EXPANDED, [4], leader=None), waits(2, 5)),
+    ("no leader of what stands", LEAD, state([1, 2, 3], [1], leader=None), LEADERLESS),
 ]
 
 
@@ -165,7 +165,7 @@ SETTLED: list[tuple[str, Move, PartitionState, NextStep]] = [
         state([1, 2, 4], [1, 4]),
         Request(RequestKind.ASSIGN, lists(1, 4)),
     ),
-    ("nobody leads", SHRINK, state([1, 2, 3], [1, 2], leader=None), LEADERLESS),
+    ("no leader", SHRINK, state([1, 2, 3], [1, 2], leader=None), LEADERLESS),
     ("one of the target just fell out", MOVE, state(EXPANDED, [1, 2, 3, 4]), waits(5)),
 ]
 

@@ -36,7 +36,7 @@ CASES: list[tuple[str, Sequence[int], Sequence[int], int | None, list[str]]] = [
     ("reorder", [1, 2, 3], [2, 1, 3], 1, ["assign 2,1,3", "elect 2"]),
     ("reorder, led by the new first", [1, 2, 3], [2, 1, 3], 2, ["assign 2,1,3"]),
     ("lead", [1, 2, 3], [1, 2, 3], 3, ["elect 1"]),
-    ("nobody led", [1, 2, 3], [2, 1, 3], None, ["assign 2,1,3"]),
+    ("no leader", [1, 2, 3], [2, 1, 3], None, ["assign 2,1,3"]),
 ]
 
 

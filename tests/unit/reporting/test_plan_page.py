@@ -38,7 +38,7 @@ def test_a_recovery_that_loses_records_is_the_first_thing_that_is_listed() -> No
         == text.index(first)
         < text.index("Unclean elections lose records", text.index(first))
     )
-    assert text.index(first) < text.index("<h2>Partitions that nobody leads (1)</h2>")
+    assert text.index(first) < text.index("<h2>Partitions without a leader (1)</h2>")
 
 
 def test_replicas_that_change_their_log_directory_are_listed() -> None:

@@ -101,7 +101,7 @@ def test_a_reviewer_sees_first_that_records_are_lost() -> None:
     made = plan(recovery())
     assert risks(made)[0].kind is RiskKind.RECORDS_LOST
     document = plan_markdown(made)
-    assert document.index("Look at this first") < document.index("Partitions that nobody leads")
+    assert document.index("Look at this first") < document.index("Partitions without a leader")
     assert "--unclean" in plan_text(made)
 
 

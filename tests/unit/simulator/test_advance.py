@@ -432,7 +432,7 @@ def test_what_one_run_of_the_rebalance_leaves_the_next_does_10_ms_later(version:
 
 
 def test_unclean_elections_too_go_on_10_ms_later_where_one_run_is_full() -> None:
-    """Nobody leads them when the topic allows it, which itself elects nobody."""
+    """They have no leader when the topic allows it, which itself elects nobody."""
     partitions = [state([1, 2], [1], partition=i, size=MB) for i in range(1_500)]
     allowed = topic_change("orders", UNCLEAN_ELECTION, ConfigOperation.SET, "true")
     cluster = Cluster(

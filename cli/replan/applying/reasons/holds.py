@@ -264,7 +264,7 @@ class Stopping(HoldReason, frozen=True):
 
 
 class NoLeader(HoldReason, frozen=True):
-    """Nobody leads it."""
+    """It has no leader."""
 
     refused: str = ""
     """What Kafka says to a cancel of its copy meanwhile; empty where it was not asked, or takes it."""

@@ -15,7 +15,7 @@ from it to the same end:
 A partition of a cancelled application (`partitions.judge_cancelled`):
 
     is as wanted, and no list of it may arrive        done: finished, and stays
-    runs, to a list that replan asked for             cancel (null), as often as needed; waits while nobody leads
+    runs, to a list that replan asked for             cancel (null), as often as needed; waits while there is no leader
     runs, to another one                              changed by another tool: it stays, named
     rests, and a list or cancel of it may arrive      waits (85 s)
     rests at lists that its move can lead to          cancelled, once looks have agreed on the list for 15 s

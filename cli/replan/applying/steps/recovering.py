@@ -1,4 +1,4 @@
-"""What one look says of a partition that nobody leads: put the chosen replica first, let Kafka elect it, measure. Pure.
+"""What one look says of a partition without a leader: put the chosen replica first, let Kafka elect it, measure. Pure.
 
 What a look shows of a partition, and what follows; the journal says only what was asked, and whether that is certain:
 
@@ -112,11 +112,11 @@ def with_logs(
     reader: LogReader,
     snapshot: Snapshot,
     names: Iterable[TopicPartition],
-    formerly: Mapping[TopicPartition, LogsFound] = NOTHING_EARLIER,
+    earlier_logs: Mapping[TopicPartition, LogsFound] = NOTHING_EARLIER,
 ) -> Snapshot:
     """The snapshot with what the live replicas of these partitions say of their logs.
 
-    They also say where they part from those of `formerly`, which an earlier snapshot knew.
+    They also say where they part from those of `earlier_logs`, which an earlier snapshot knew.
     """
     live, named = snapshot.live_brokers(), named_partitions(sorted(names))
     rows = partition_rows(named, snapshot.partitions).tolist()
@@ -124,16 +124,16 @@ def with_logs(
         state.partition: tuple(b for b in state.replicas if b in live)
         for state in snapshot.states(row for row in rows if row >= 0)
     }
-    return replace(snapshot, logs={**snapshot.logs, **probe(reader, wanted, formerly)})
+    return replace(snapshot, logs={**snapshot.logs, **probe(reader, wanted, earlier_logs)})
 
 
 def probe(
     reader: LogReader,
     wanted: Mapping[TopicPartition, Collection[BrokerId]],
-    formerly: Mapping[TopicPartition, LogsFound] = NOTHING_EARLIER,
+    earlier_logs: Mapping[TopicPartition, LogsFound] = NOTHING_EARLIER,
 ) -> dict[TopicPartition, LogsFound]:
     """What the replicas of partitions on these brokers hold, or why that is not known."""
-    probing = Probing(wanted, formerly)
+    probing = Probing(wanted, earlier_logs)
     probing.with_ends(reader.log_ends(probing.ends_wanted()))
     while asked := probing.epochs_wanted():
         probing.with_epochs(asked, reader.epoch_ends(asked))
@@ -316,7 +316,7 @@ class RecoveryKind(StepKind[RecoveringStep]):
         return Wanted(partitions=[step.subject for step in self.pending(job, ledger)])
 
     def there(self, plan: Plan, cluster: ClusterReader) -> bool:
-        """Whether somebody leads each of them."""
+        """Whether each of them has a leader."""
         names = [r.partition for r in plan.recoveries]
         if not names:
             return True

@@ -73,7 +73,7 @@ class StepInput(Struct, frozen=True):
     leaderless_since: Mapping[TopicPartition, float] = field(default_factory=dict)
     """As far as this process has seen."""
     logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
-    """What replicas said last while nobody led them, as far as this process has seen."""
+    """What replicas said last while they had no leader, as far as this process has seen."""
 
     def refusal(self, subject: RequestSubject) -> Rejected | None:
         """The refusal of the last request, if it is believed."""

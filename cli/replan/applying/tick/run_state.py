@@ -218,7 +218,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     leaderless_since: Mapping[TopicPartition, float] = field(default_factory=dict)
     """Partitions to recover."""
     leaderless_logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
-    """What their replicas said last, while nobody led."""
+    """What their replicas said last, while they had no leader."""
     others: OtherCopies = field(default_factory=OtherCopies)
     step_holds: Mapping[RequestSubject, HoldReason] = field(default_factory=dict)
     """Why each standing throttle setting waits, and each replica that is to lie in another log directory."""

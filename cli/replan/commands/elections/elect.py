@@ -118,7 +118,7 @@ def elect_best_log(
     detail: Detail,
     cluster: LiveTarget,
 ) -> Exit:
-    """Let the best surviving log lead partitions that nobody leads.
+    """Let the best surviving log lead partitions without a leader.
 
     Kafka's own unclean election takes the first live replica of the list, however much it lost. This asks every live
     replica where its log ends and of which epoch its last record is, puts the best one first, and elects it: the
@@ -153,7 +153,7 @@ def elect_unclean(
     detail: Detail,
     cluster: LiveTarget,
 ) -> Exit:
-    """Let the first live replica lead partitions that nobody leads, as Kafka's own unclean election does.
+    """Let the first live replica lead partitions without a leader, as Kafka's own unclean election does.
 
     It may have lost more than another one: what each has is shown first. `replan elect best-log` chooses the best.
 
@@ -198,10 +198,10 @@ def elect_designated(
 ) -> Exit:
     """Let a replica that is named lead.
 
-    Where nobody leads: cleanly if it is in sync or eligible; otherwise unclean, which needs --unclean. Where another
+    Without a leader: cleanly if it is in sync or eligible; otherwise unclean, which needs --unclean. Where another
     replica leads: it comes first in the list and is elected, if it is in sync; nothing is lost, no data moves. The next
     plan puts the order back that a placement declares, and `preferredLeaders` there changes that. KIP-966's designation
-    (--election-type designation) calls an election not needed where somebody leads.
+    (--election-type designation) calls an election not needed where there is a leader.
 
     Exit codes:
       0    led again, or nothing to do

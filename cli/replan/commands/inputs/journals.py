@@ -130,7 +130,7 @@ def owned_journal(
         exists = [reader for reader in topic.readers if reader.refresh()]
     except ClusterUnreachable as problem:
         raise ClusterUnreachable(
-            f"{problem}\nNothing was changed. Where nobody leads it any more, act without it: `replan elect best-log "
+            f"{problem}\nNothing was changed. Where it has no leader any more, act without it: `replan elect best-log "
             f"--topic {where.topic} --journal file:PATH --unlocked`; `replan docs operations` says what to mind.",
             waits_for=problem.waits_for,
         ) from problem

@@ -135,7 +135,7 @@ class TopicReader:
     def refresh(self, leaderless_seconds: float = inf) -> bool:
         """Read what was committed since; False where there is no such topic.
 
-        `leaderless_seconds`: how long to wait for a leader where nobody leads it; the patience bounds that, too.
+        `leaderless_seconds`: how long to wait for a leader where it has none; the patience bounds that, too.
 
         Raises:
             ClusterUnreachable: it has no leader for so long, or its leader does not answer within the patience.

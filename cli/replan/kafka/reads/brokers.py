@@ -80,10 +80,10 @@ def registered_brokers(
     reads: Reads,
     known: Mapping[BrokerId, Broker],
     members: Iterable[int],
-    formerly: Mapping[BrokerId, Broker] | None = None,
+    listed_before: Mapping[BrokerId, Broker] | None = None,
 ) -> dict[BrokerId, Broker]:
     """With the brokers that no list names (`with_members`), but for those that the controller does not know."""
-    registered = with_members(known, members, formerly)
+    registered = with_members(known, members, listed_before)
     missing = sorted(registered.keys() - known.keys())
     if not known or VALIDATE_LISTS in reads.denied:
         return registered
@@ -100,10 +100,10 @@ def registered_brokers(
 def with_members(
     known: Mapping[BrokerId, Broker],
     members: Iterable[int],
-    formerly: Mapping[BrokerId, Broker] | None = None,
+    listed_before: Mapping[BrokerId, Broker] | None = None,
 ) -> dict[BrokerId, Broker]:
-    """Add the brokers that no list names as fenced: members of replica lists, and those that were listed formerly."""
-    before = formerly or {}
+    """Add the brokers that no list names as fenced: members of replica lists, and those that were listed before."""
+    before = listed_before or {}
     missing = ({BrokerId(m) for m in members} | before.keys()) - known.keys()
     everybody = {**known} | {
         b: replace(before[b], fenced=True) if b in before else Broker(b, fenced=True)

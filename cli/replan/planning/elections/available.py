@@ -17,7 +17,7 @@ class Unavailable(StrEnum):
     """Its log directory has failed, on a live broker."""
     NOT_IN_SYNC = "not-in-sync"
     NO_LEADER = "no-leader"
-    """Nobody leads: what is missing is a recovery, not a preferred election."""
+    """It has no leader: what is missing is a recovery, not a preferred election."""
 
 
 UNAVAILABLE_WORDS: Mapping[Unavailable, str] = {
@@ -25,7 +25,7 @@ UNAVAILABLE_WORDS: Mapping[Unavailable, str] = {
     Unavailable.FENCED: "its broker is fenced",
     Unavailable.OFFLINE: "its log directory is offline",
     Unavailable.NOT_IN_SYNC: "it is not in sync",
-    Unavailable.NO_LEADER: "nobody leads the partition",
+    Unavailable.NO_LEADER: "the partition has no leader",
 }
 """Why a replica cannot be elected now."""
 

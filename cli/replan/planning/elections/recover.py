@@ -1,4 +1,4 @@
-"""The plan of `replan elect unclean`, `best-log` and `designated`: who leads partitions again that nobody leads.
+"""The plan of `replan elect unclean`, `best-log` and `designated`: who is to lead partitions without a leader.
 
 The chosen one is found by `recovery.choose`, from what their replicas said of their logs, which the snapshot has. A
 partition that is led needs nothing, unless a replica was named for it that does not lead: that one comes first in its
@@ -70,7 +70,7 @@ class RecoveryElections(Struct, frozen=True):
 
 
 def partitions_to_probe(selection: Selection, snapshot: Snapshot) -> tuple[TopicPartition, ...]:
-    """The partitions of a selection that nobody leads."""
+    """The partitions of a selection that have no leader."""
     rows = _rows(choose_partitions(selection, snapshot), snapshot, led=False)
     return tuple(state.partition for state in snapshot.states(rows))
 
@@ -80,9 +80,9 @@ def recovery_elections(
     snapshot: Snapshot,
     placement: Placement | None,
     allowed: Mapping[Measure, int],
-    formerly: Mapping[TopicPartition, LogsFound] = NOTHING_KNOWN,
+    earlier_logs: Mapping[TopicPartition, LogsFound] = NOTHING_KNOWN,
 ) -> RecoveryElections:
-    """Plan them; `formerly`: logs that an earlier snapshot knew, for what is lost.
+    """Plan them; `earlier_logs`: logs that an earlier snapshot knew, for what is lost.
 
     Raises BadUsage where a topic or pattern matches nothing, WrongCluster, and LimitExceeded.
     """
@@ -95,7 +95,7 @@ def recovery_elections(
     at_rest = {s.partition for s in led}.difference(s.partition for s in elsewhere)
     not_needed = () if asked.selection.everything else tuple(sorted(at_rest))
     names = [s.partition for s in snapshot.states(_rows(chosen, snapshot, led=False))]
-    made = recoveries(snapshot, {n: asked.wish(n, leaders) for n in names}, formerly)
+    made = recoveries(snapshot, {n: asked.wish(n, leaders) for n in names}, earlier_logs)
     missing = (Refusal(*n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing)
     plan = election_plan(
         snapshot,

@@ -39,7 +39,7 @@ class Awaited(Struct, frozen=True):
 
 
 def awaited(state: PartitionState, *, unclean_election: bool) -> Awaited | None:
-    """Who is awaited; None where somebody leads."""
+    """Who is awaited; None where it has a leader."""
     if state.leader is not None:
         return None
     if unclean_election:

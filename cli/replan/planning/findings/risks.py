@@ -23,7 +23,7 @@ class RiskKind(StrEnum):
     RECORDS_LOST = "records-lost"
     """Led again by an unclean election: records are lost for good."""
     WITHOUT_LEADER = "without-leader"
-    """Nobody leads them, and the plan recovers them not."""
+    """They have no leader, and the plan does not recover them."""
     BELOW_MIN_ISR = "below-min-isr"
     """The target is shorter than min.insync.replicas, as `belowMinIsr: true` accepts."""
     FEWER_REPLICAS = "fewer-replicas"

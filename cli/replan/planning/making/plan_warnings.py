@@ -138,7 +138,7 @@ def _names_of(snapshot: Snapshot, rows: Ints) -> pa.Table:
 
 
 def _awaited(snapshot: Snapshot) -> Iterator[PlanWarning]:
-    """Whose return Kafka awaits by itself, for each partition that nobody leads."""
+    """Whose return Kafka awaits by itself, for each partition without a leader."""
     lost = np.flatnonzero(snapshot.without_leader)
     unclean = set(unclean_topics(snapshot))
     alike: dict[Awaited, list[str]] = {}

@@ -49,7 +49,7 @@ class Recoveries(Struct, frozen=True):
 
 
 def leaderless(snapshot: Snapshot) -> tuple[TopicPartition, ...]:
-    """All partitions that nobody leads."""
+    """All partitions without a leader."""
     return tuple(state.partition for state in snapshot.leaderless())
 
 
@@ -76,11 +76,11 @@ def declared_wishes(placement: Placement, snapshot: Snapshot) -> dict[TopicParti
 def recoveries(
     snapshot: Snapshot,
     wishes: Mapping[TopicPartition, RecoveryWish],
-    formerly: Mapping[TopicPartition, LogsFound] | None = None,
+    earlier_logs: Mapping[TopicPartition, LogsFound] | None = None,
 ) -> Recoveries:
     """Choose a leader for each partition without one that is wished for; those with a leader are left out.
 
-    The snapshot has the probes of their logs; `formerly` has those of an earlier one.
+    The snapshot has the probes of their logs; `earlier_logs` has those of an earlier one.
     """
     live, registered = snapshot.live_brokers(), snapshot.broker_ids()
     chosen: list[Recovery] = []
@@ -91,7 +91,7 @@ def recoveries(
         if wish is None:
             continue
         logs = snapshot.logs.get(state.partition, {})
-        earlier = (formerly or {}).get(state.partition)
+        earlier = (earlier_logs or {}).get(state.partition)
         ranked = candidates(state, logs, live, registered, earlier)
         looked_at[state.partition] = ranked
         outcome = chosen_recovery(state, ranked, wish)

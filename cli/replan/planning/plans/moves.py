@@ -115,7 +115,7 @@ class StandaloneElection(StrEnum):
 
 
 def source_of(leader: BrokerId | None, original: Sequence[BrokerId]) -> BrokerId:
-    """Who sends the copies of a partition: the leader; the first of its list where nobody leads it."""
+    """Who sends the copies of a partition: the leader; the first of its list where it has no leader."""
     return original[0] if leader is None else leader
 
 

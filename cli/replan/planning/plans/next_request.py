@@ -7,7 +7,7 @@ anything here; only membership in the ISR does.
 
 Invariants, held by tests/properties/test_next_request.py over random histories of both completion rules:
 * no list that drops a replica is asked for before every replica of the target has been in the ISR for the settle time;
-* nothing is asked for while nobody leads;
+* nothing is asked for while it has no leader;
 * a running reassignment is overwritten only by our own assign over our own expand;
 * from every state that our own requests can reach, some sequence of observations ends in Done.
 
@@ -28,7 +28,7 @@ class Wait(Struct, frozen=True):
     missing: frozenset[BrokerId]
     settling: bool = False
     leaderless: bool = False
-    """Nobody leads it: whatever is asked now could only stand in the way of a recovery."""
+    """It has no leader: whatever is asked now could only stand in the way of a recovery."""
 
 
 class Done(Struct, frozen=True):

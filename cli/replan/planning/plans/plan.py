@@ -104,7 +104,7 @@ class WarningKind(StrEnum):
     BROKER_DOWN = "broker-down"
     """A broker does not serve: fenced, or named by lists and not registered."""
     AWAITED = "awaited"
-    """Which broker Kafka elects by itself, once it is back, for partitions that nobody leads."""
+    """Which broker Kafka elects by itself, once it is back, for partitions without a leader."""
     FENCED_TARGET = "fenced-target"
     UNCLEAN_ELECTION = "unclean-election"
     CONVERGING = "converging"

@@ -29,7 +29,7 @@ class Candidate(Struct, frozen=True):
     eligible: bool = False
     """In the ISR or the ELR: it has every acknowledged record, and Kafka elects it as soon as it is back."""
     last_known_leader: bool = False
-    formerly: ReplicaLog | None = None
+    earlier_log: ReplicaLog | None = None
     """What an earlier snapshot knew of its log, where nothing is known now."""
 
     @property
@@ -40,7 +40,7 @@ class Candidate(Struct, frozen=True):
     @property
     def last_known(self) -> ReplicaLog | None:
         """What is known of its log: from now, or from an earlier snapshot."""
-        return self.known or self.formerly
+        return self.known or self.earlier_log
 
 
 class Tail(Form, frozen=True):
@@ -81,16 +81,16 @@ def candidates(
     logs: LogsFound,
     live: Collection[BrokerId],
     known: Collection[BrokerId],
-    formerly: LogsFound | None = None,
+    earlier_logs: LogsFound | None = None,
 ) -> tuple[Candidate, ...]:
     """The replicas of a partition in list order.
 
-    `known` are the registered brokers; `formerly`: what an earlier snapshot knew of their logs.
+    `known` are the registered brokers; `earlier_logs`: what an earlier snapshot knew of their logs.
     """
     eligible = {*state.isr, *state.elr}
     ranked: list[Candidate] = []
     for b in state.replicas:
-        log, before = logs.get(b) if b in live else None, (formerly or {}).get(b)
+        log, before = logs.get(b) if b in live else None, (earlier_logs or {}).get(b)
         earlier = before if isinstance(before, ReplicaLog) else None
         now = isinstance(log, ReplicaLog)
         ranked.append(
@@ -101,7 +101,7 @@ def candidates(
                 log=log,
                 eligible=b in eligible,
                 last_known_leader=b in state.last_known_elr,
-                formerly=None if now else earlier,
+                earlier_log=None if now else earlier,
             )
         )
     return tuple(ranked)

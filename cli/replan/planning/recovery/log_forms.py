@@ -82,12 +82,12 @@ class CandidateForm(Form, frozen=True, kw_only=True):
     """In the ISR or the eligible leader replicas."""
     last_known_leader: bool = False
     log: LogForm | None = None
-    formerly: LogForm | None = None
+    earlier_log: LogForm | None = None
     """What an earlier snapshot knew of its log, where nothing is known now."""
 
     def __post_init__(self) -> None:
-        if self.formerly is not None and self.formerly.problem is not None:
-            raise ValueError(".formerly: expected an `end`")
+        if self.earlier_log is not None and self.earlier_log.problem is not None:
+            raise ValueError(".earlierLog: expected an `end`")
 
 
 def candidate_form(candidate: Candidate) -> CandidateForm:
@@ -99,7 +99,7 @@ def candidate_form(candidate: Candidate) -> CandidateForm:
         eligible=candidate.eligible,
         last_known_leader=candidate.last_known_leader,
         log=_log_form(candidate.broker, candidate.log),
-        formerly=_log_form(candidate.broker, candidate.formerly),
+        earlier_log=_log_form(candidate.broker, candidate.earlier_log),
     )
 
 
@@ -110,7 +110,7 @@ def _log_form(broker: BrokerId, log: LogFound | None) -> LogForm | None:
 def read_candidate(form: CandidateForm) -> Candidate:
     """A candidate as it was written."""
     log = None if form.log is None else read_log(form.log)
-    formerly = None if form.formerly is None else read_log(form.formerly)
+    earlier_log = None if form.earlier_log is None else read_log(form.earlier_log)
     return Candidate(
         form.broker,
         form.alive,
@@ -118,5 +118,5 @@ def read_candidate(form: CandidateForm) -> Candidate:
         log,
         form.eligible,
         form.last_known_leader,
-        formerly if isinstance(formerly, ReplicaLog) else None,
+        earlier_log if isinstance(earlier_log, ReplicaLog) else None,
     )

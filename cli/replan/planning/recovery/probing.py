@@ -103,10 +103,10 @@ class Probing:
     def __init__(
         self,
         wanted: Mapping[TopicPartition, Collection[BrokerId]],
-        formerly: Mapping[TopicPartition, LogsFound],
+        earlier_logs: Mapping[TopicPartition, LogsFound],
     ) -> None:
         self._wanted = wanted
-        self._earlier = {name: _epochs(formerly.get(name, {})) for name in wanted}
+        self._earlier = {name: _epochs(earlier_logs.get(name, {})) for name in wanted}
         self._known: dict[TopicPartition, dict[BrokerId, _Known]] = {n: {} for n in wanted}
         self._failed: dict[TopicPartition, dict[BrokerId, ProbeFailure]] = {n: {} for n in wanted}
 

@@ -69,7 +69,7 @@ class Trajectory(Struct, frozen=True):
 
     @property
     def leaderless_seconds(self) -> float:
-        """How long nobody led."""
+        """How long it had no leader."""
         return self.seconds_where(lambda s: s.leader is None)
 
     @property

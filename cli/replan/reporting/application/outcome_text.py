@@ -44,7 +44,7 @@ RESUME_HINT = "Rerun to resume."
 END_HINT = "Or end it: `replan abandon --cancel-copies` ends its copies"
 CANCEL_HINT = f"{END_HINT}, `replan cancel` takes back all that is not finished."
 LEADERLESS_HINT = (
-    "Where nobody leads and no replica that was in sync comes back: `replan abandon --unthrottled`, then "
+    "Where a partition has no leader and no replica that was in sync comes back: `replan abandon --unthrottled`, then "
     "`replan elect best-log`, which lets another one lead."
 )
 STILL_THROTTLED = f"throttles set by replan are still in place; {RESUME_HINT}"

@@ -49,7 +49,7 @@ def transcript(
 def before_moves(plan: Plan, limit: int | None) -> Iterator[Block]:
     """Recoveries, throttles that stay, other log directories, and new partitions."""
     if plan.recoveries:
-        yield Heading("Partitions that nobody leads", len(plan.recoveries), in_text=False)
+        yield Heading("Partitions without a leader", len(plan.recoveries), in_text=False)
         recoveries = [
             Item(line(first), rest) for first, *rest in map(recovery_lines, plan.recoveries)
         ]

@@ -209,7 +209,7 @@ def unavailable(why: Unavailable, *in_sync: int) -> Suspect[Request]:
         pytest.param(
             sight(None, state([1, 2, 3], [], leader=None)),
             unavailable(Unavailable.NO_LEADER),
-            id="nobody leads",
+            id="no leader",
         ),
         pytest.param(
             sight(own(FIRST, Reached.ASSIGNED, planned=PREFERRED), state([1, 2, 3], [2, 3])),

@@ -235,7 +235,7 @@ STAND_INS: list[tuple[str, Sequence[int], Sequence[int], int, list[int]]] = [
     ("the leader is not listed", [1, 2, 3], [1, 3], 3, [2, 3, 1]),
     ("the stand-in leads already", [3, 2, 1], [1, 3], 3, [3, 2, 1]),
     ("the first is back", [3, 2, 1], [1, 2, 3], 3, [2, 3, 1]),
-    ("nobody leads", [1, 2, 3], [1], -1, [2, 3, 1]),
+    ("no leader", [1, 2, 3], [1], -1, [2, 3, 1]),
 ]
 
 

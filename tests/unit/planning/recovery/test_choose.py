@@ -50,7 +50,7 @@ def chosen(
     elr: tuple[int, ...] = (),
     last: tuple[int, ...] = (),
     registered: tuple[int, ...] = (1, 2, 3),
-    formerly: dict[BrokerId, ReplicaLog] | None = None,
+    earlier_logs: dict[BrokerId, ReplicaLog] | None = None,
     adding: tuple[int, ...] = (),
 ) -> Recovery | Unrecoverable:
     """The choice where the brokers with a log, or a failure, are live."""
@@ -66,7 +66,7 @@ def chosen(
     )
     found = {BrokerId(b): one for b, one in logs.items()}
     known = {BrokerId(b) for b in registered}
-    return chosen_recovery(state, candidates(state, found, found.keys(), known, formerly), wish)
+    return chosen_recovery(state, candidates(state, found, found.keys(), known, earlier_logs), wish)
 
 
 def recovery(found: Recovery | Unrecoverable) -> Recovery:
@@ -216,9 +216,11 @@ def test_a_designated_leader_must_be_there_and_say_what_it_has() -> None:
 
 
 def test_what_an_earlier_snapshot_knew_of_a_dead_replica_counts_as_lost() -> None:
-    formerly = {BrokerId(1): log(3000)}
+    earlier_logs = {BrokerId(1): log(3000)}
 
-    found = recovery(chosen({2: log(2000), 3: log(1000)}, GIVEN_UP, isr=(1,), formerly=formerly))
+    found = recovery(
+        chosen({2: log(2000), 3: log(1000)}, GIVEN_UP, isr=(1,), earlier_logs=earlier_logs)
+    )
 
     assert found.loss == Loss.of((Tail(BrokerId(1), 2000, 3000),), unknown=(BrokerId(1),))
 

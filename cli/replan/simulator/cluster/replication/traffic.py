@@ -1,8 +1,8 @@
 """The bytes that are written, and that followers in sync fetch: not slowed by throttles, but counted by them (KIP-73).
 
-Here belongs the count of them, by broker and side, and which partitions nobody leads. What consumers read is not known
-and not counted. A count is kept for each topic, and done again only where the topic has changed: most moments of a
-simulation change one partition of thousands.
+Here belongs the count of them, by broker and side, and which partitions have no leader. What consumers read is not
+known and not counted. A count is kept for each topic, and done again only where the topic has changed: most moments of
+a simulation change one partition of thousands.
 """
 
 from collections import Counter
