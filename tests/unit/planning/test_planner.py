@@ -196,7 +196,7 @@ def test_a_restarting_broker_makes_no_plan_even_where_it_held_the_only_replica()
     ]
 
 
-def test_a_partition_that_nobody_leads_is_named_whether_declared_or_not() -> None:
+def test_a_partition_without_a_leader_is_named_whether_declared_or_not() -> None:
     seen = snapshot([state([1, 2], [1], leader=None)], registered=brokers(2, fenced=[1]))
     made = make_plan(placement({}), seen)
     assert made.empty

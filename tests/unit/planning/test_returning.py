@@ -39,7 +39,7 @@ def test_with_unclean_election_any_replica_will_do() -> None:
     assert awaited(seen, unclean_election=True) == Awaited(Comeback.ANY, replicas(3, 1, 2))
 
 
-def test_nobody_is_awaited_where_somebody_leads() -> None:
+def test_nobody_is_awaited_where_there_is_a_leader() -> None:
     assert awaited(state([1, 2]), unclean_election=True) is None
 
 

@@ -102,7 +102,7 @@ def test_a_decision_is_a_function_of_state_and_command(
 
 
 @given(kind=st.sampled_from(KINDS), trace=STORIES)
-def test_nobody_leads_or_joins_uncleanly_unless_it_is_asked_for(
+def test_no_replica_leads_or_joins_uncleanly_unless_it_is_asked_for(
     kind: tuple[str, bool], trace: list[Words]
 ) -> None:
     clean = [w for w in trace if "unclean" not in " ".join(w) and w[0] != "restart"]

@@ -146,7 +146,7 @@ def test_what_only_the_target_would_suffer_is_no_harm_done_by_the_steps() -> Non
     assert harm(ours, Ends(at_original=WHOLE, at_target=suffering)) == []
 
 
-def test_nobody_leads_for_the_steps_sake_where_nobody_would_at_one_end_either() -> None:
+def test_no_leader_for_the_steps_sake_where_neither_end_would_have_one() -> None:
     ours = history(sample(0, (4, 2, 5)), sample(50, (4, 2, 5), leader=None))
     assert [b.law for b in harms_nobody(ours, ENDS, Slack())] == ["leaderless"]
     for ends in (Ends(at_original=WHOLE, at_target=ours), Ends(at_original=ours, at_target=WHOLE)):
