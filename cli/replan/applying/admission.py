@@ -28,7 +28,7 @@ from replan.applying.reasons.holds import (
     WritesWouldStop,
 )
 from replan.applying.reasons.reason import HoldReason
-from replan.model.broker import LogDir
+from replan.model.broker import LogDir, Volume, volumes
 from replan.model.control_plane import Look, ReplicaName
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition, is_internal
@@ -238,7 +238,7 @@ class Room(Struct, frozen=True):
     must fit there. What was promised and is not there yet comes before it, one in each directory in turn. Kafka takes
     any of those with equally few logs, and copies begin in any order, so the replica must fit in each directory that
     its turn may come to, beside the largest of the promised ones. What is there already takes more of the directory it
-    lies in.
+    lies in. Directories that may lie on one volume share its room (`volumes`): what comes to the others takes it, too.
 
     A replica that goes to another directory of its broker comes to the one that was asked for. It counts there in full;
     for Kafka's turn it may be there already or not yet, and have left its own directory or not.
@@ -275,8 +275,7 @@ class Room(Struct, frozen=True):
     def why_not_within(self, replica: ReplicaName, path: str, size: int) -> NoRoom | None:
         """Why a replica does not fit in a directory of its broker, whatever of the copies Kafka makes there."""
         beside = self._beside(*replica)
-        turns = (beside.at_most(d) for d in beside.dirs if d.path == path)
-        lacks = (_no_room(turn, size, within=True) for turn in turns)
+        lacks = (_no_room(turn, size, within=True) for turn in beside.at_most(path))
         return next((no for no in lacks if no is not None), None)
 
     def _beside(self, partition: TopicPartition, broker: BrokerId) -> "_Coming":
@@ -296,19 +295,19 @@ class Room(Struct, frozen=True):
         heapify(logs)
         for _ in coming if logs else ():
             heapreplace(logs, logs[0] + 1)
-        return _Coming(dirs, known, coming, least, logs[0] if logs else 0)
+        return _Coming(volumes(dirs), known, coming, least, logs[0] if logs else 0)
 
 
 class _Turn(Struct, frozen=True):
     directory: LogDir
     promised: int
-    """Bytes that come to lie in it before, at most."""
+    """Bytes that come to lie on its volume before, at most."""
 
 
 class _Coming(Struct, frozen=True):
     """What comes to the directories of a broker."""
 
-    dirs: list[LogDir]
+    volumes: list[Volume]
     known: Mapping[str, int]
     """Bytes that come to a directory for certain."""
     free: list[int]
@@ -320,16 +319,26 @@ class _Coming(Struct, frozen=True):
 
     def turns(self) -> Iterator[_Turn]:
         """The directories that Kafka may put the next replica in, once all that comes is there."""
-        for d in self.dirs:
-            before = self.fewest - self.least[d.path]
-            if not d.cordoned and before >= 0:
-                yield _Turn(d, self.known[d.path] + sum(self.free[:before]))
+        for volume in self.volumes:
+            for d in volume:
+                before = self.fewest - self.least[d.path]
+                if not d.cordoned and before >= 0:
+                    others = sum(self._most(other) for other in volume if other is not d)
+                    yield self._turn(d, volume, before + others)
 
-    def at_most(self, directory: LogDir) -> _Turn:
-        """A directory with all that may come to it."""
-        copies = 0 if directory.cordoned else self.fewest - self.least[directory.path] + 1
-        more = sum(self.free[: max(0, copies)])
-        return _Turn(directory, self.known[directory.path] + more)
+    def at_most(self, path: str) -> Iterator[_Turn]:
+        """A directory with all that may come to its volume."""
+        for volume in self.volumes:
+            copies = sum(map(self._most, volume))
+            yield from (self._turn(d, volume, copies) for d in volume if d.path == path)
+
+    def _most(self, directory: LogDir) -> int:
+        """How many of the copies may come to a directory."""
+        return 0 if directory.cordoned else max(0, self.fewest - self.least[directory.path] + 1)
+
+    def _turn(self, directory: LogDir, volume: Volume, copies: int) -> _Turn:
+        known = sum(self.known[d.path] for d in volume)
+        return _Turn(directory, known + sum(self.free[:copies]))
 
 
 def _no_room(turn: _Turn, size: int, *, within: bool = False) -> NoRoom | None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from msgspec import Struct, field
 
-from replan.model.broker import Broker, LogDir
+from replan.model.broker import Broker, LogDir, Volume, volumes
 from replan.model.columns import BROKER_LIST, Ints, list_lengths, number_column, take
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
@@ -189,6 +189,11 @@ class Snapshot(Struct, frozen=True):
                 if row[column]:
                     yield SettingName(ConfigScope.TOPIC, row["name"], key), row[column]
 
+    def volumes(self) -> list[Volume]:
+        """Which log directories share a volume, as far as sizes and what lies in them tell."""
+        lies = _Lies(self.partitions, self.topics)
+        return volumes(self.log_dirs, lies.bytes_in)
+
     def may_copy_within(self, broker: BrokerId) -> bool:
         """Whether a replica may be on its way from one log directory of a broker to another (KIP-113).
 
@@ -257,6 +262,42 @@ class Snapshot(Struct, frozen=True):
                 last_known_elr=tuple(row["last_known_elr"]),
                 bytes=row["bytes"],
             )
+
+
+class _Lies:
+    """How many bytes lie in log directories, by the largest replica of each partition; read once it is asked for."""
+
+    def __init__(self, partitions: pa.Table, topics: pa.Table) -> None:
+        self._partitions, self._topics = partitions, topics
+        self._codes: dict[str, int] = {}
+        self._keys: Ints = np.zeros(0, np.int64)
+        self._known: dict[tuple[BrokerId, str], int] = {}
+
+    def bytes_in(self, log_dir: LogDir) -> int:
+        """Of one directory; 0 where nobody says what lies there."""
+        at = (log_dir.broker, log_dir.path)
+        if at not in self._known:
+            self._known[at] = self._read(log_dir)
+        return self._known[at]
+
+    def _read(self, log_dir: LogDir) -> int:
+        if not self._codes:
+            names = self._topics.column("name").to_pylist()
+            self._codes = {name: code for code, name in enumerate(names)}
+            numbers = self._partitions.column("partition").to_numpy().astype(np.int64)
+            self._keys = (topic_codes(self._partitions).astype(np.int64) << 32) | numbers
+        wanted = np.fromiter(
+            (
+                (self._codes[topic] << 32) | number
+                for topic, numbers in log_dir.replicas.items()
+                if topic in self._codes
+                for number in numbers
+            ),
+            np.int64,
+        )
+        at = np.minimum(np.searchsorted(self._keys, wanted), max(0, len(self._keys) - 1))
+        there = at[self._keys[at] == wanted] if len(self._keys) else at[:0]
+        return int(self._partitions.column("bytes").to_numpy()[there].sum())
 
 
 def _settings(row: Mapping[str, Any]) -> TopicSettings:

@@ -31,6 +31,7 @@ from replan.planning.api import (
     WarningKind,
     dumps,
     loads,
+    log_dir_balance,
     log_drains,
     make_plan,
 )
@@ -194,6 +195,23 @@ def test_no_directory_is_ever_fuller_than_allowed(sizes: list[int], usable: list
         taken = sum(m.bytes for m in found.moves if m.target == other.path)
         room = (other.usable_bytes or 0) - int(TOTAL * HEADROOM)
         assert taken <= max(0, room)
+
+
+def test_what_goes_to_directories_on_one_volume_shares_its_room() -> None:
+    at = seen([300, 300], log_dir("/a", 0, 0, 1), log_dir("/b", 500), log_dir("/c", 500))
+    found = log_drains(drained("/a"), at, {})
+    assert ([m.target for m in found.moves], found.no_room[0].largest) == (["/b"], 100)
+    apart = seen([300, 300], log_dir("/a", 0, 0, 1), log_dir("/b", 500), log_dir("/c", 520))
+    assert {m.target for m in log_drains(drained("/a"), apart, {}).moves} == {"/b", "/c"}
+
+
+def test_a_balance_of_directories_on_one_volume_shares_its_room() -> None:
+    """What goes to /c leaves as little in /d."""
+    full = log_dir("/b", 50, 0, 1, 2, 3)
+    for usable, moved in ((300, 1), (320, 2)):
+        at = seen([150] * 4, full, log_dir("/c", 300), log_dir("/d", usable))
+        found = log_dir_balance(even(5), at, {}, log_drains(even(5), at, {}))
+        assert len(found.moves) == moved
 
 
 def even(part: int, *, required: bool = False) -> Placement:

@@ -14,7 +14,7 @@ from tests.unit.reconciling.test_loop import HOUR, MB, Reader, end_of, lists_of,
 from tests.unit.reconciling.test_proposing import Heard
 
 from replan.model.api import BrokerId, DeviationKind, LogDir, TopicPartition, replicas
-from replan.planning.api import Alignment, FullLogDir, full_log_dirs
+from replan.planning.api import Alignment, FullLogDir, full_log_dirs, with_room_below
 from replan.reconciling.api import (
     DeclaredByList,
     FillsLogDirs,
@@ -267,6 +267,23 @@ def test_directories_of_one_volume_are_one(read: Reader) -> None:
     roomy = replace(seen, log_dirs=(*dirs, log_dir(4, "/d", 0)))
     [found] = full_log_dirs(Alignment.of(declared, roomy), Fraction(85, 100))
     assert (found.leaving, found.left) == ((TopicPartition("orders", 3),), 0)
+
+
+def test_disks_that_are_equally_full_are_two(read: Reader) -> None:
+    """Each holds what it has in use; relief of a broker is not less for it, nor what the others take."""
+    sizes = [440, 450, 440, 450]
+    states = [state(of, partition=i, size=sizes[i] * MB) for i, of in enumerate(LISTS)]
+    dirs = (log_dir(1, "/a", 890, (0, 1)), log_dir(1, "/b", 890, (2, 3)))
+    other = (log_dir(4, "/c", 0), log_dir(4, "/d", 0))
+    seen = replace(snapshot(states, registered=brokers(4, "abcd")), log_dirs=(*dirs, *other))
+    found = full_log_dirs(Alignment.of(read(RULE), seen), Fraction(85, 100))
+    assert [(of.path, of.leaving, of.left) for of in found] == [
+        ("/a", (TopicPartition("orders", 0),), 0),
+        ("/b", (TopicPartition("orders", 2),), 0),
+    ]
+    below = with_room_below(seen, Fraction(85, 100), frozenset())
+    assert [[d.path for d in of] for of in below.volumes()] == [["/a"], ["/b"], ["/c"], ["/d"]]
+    assert [of[0].room() for of in below.volumes()] == [0, 0, 850 * MB, 850 * MB]
 
 
 def test_a_balance_of_log_dirs_fills_none_that_the_policy_empties(read: Reader) -> None:

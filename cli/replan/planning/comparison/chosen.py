@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.model.broker import HEADROOM, Broker, LogDir
+from replan.model.broker import HEADROOM, Broker, Volume
 from replan.model.columns import PAD, Flags, Ints, Matrix, list_in_row, same_width, take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BrokerSelector, Spread, TopicRule
@@ -171,7 +171,7 @@ class _Question:
         self._kept = np.concatenate([self._staying, np.array(fixed, dtype=np.int64)])
         sizes = every[self.rows]
         table = broker_table(self._brokers, drained, placement, base[rest], every[rest])
-        table = _with_room(table, placement, snapshot.log_dirs, held[self.rows], sizes)
+        table = _with_room(table, placement, snapshot.volumes(), held[self.rows], sizes)
         leading, led = _leading(placement, snapshot, held)
         self.problem = PlacementProblem(
             table,
@@ -425,10 +425,10 @@ def broker_table(
 
 
 def _with_room(
-    table: BrokerTable, placement: Placement, log_dirs: Iterable[LogDir], held: Matrix, sizes: Ints
+    table: BrokerTable, placement: Placement, volumes: Sequence[Volume], held: Matrix, sizes: Ints
 ) -> BrokerTable:
     """The same brokers with what they may hold, and hold before the policy empties their directories again."""
-    room = partial(_room, table, log_dirs, held, sizes)
+    room = partial(_room, table, volumes, held, sizes)
     share = placement.reconcile.log_dir_share
     below = None if share is None else room(free_below(share))
     return replace(table, room=room(HEADROOM), below=below)
@@ -436,24 +436,22 @@ def _with_room(
 
 def _room(
     table: BrokerTable,
-    log_dirs: Iterable[LogDir],
+    volumes: Sequence[Volume],
     held: Matrix,
     sizes: Ints,
     free: float | Fraction,
 ) -> Ints:
-    """What each broker may hold of some partitions: what it holds of them, and what its open directories can take.
+    """What each broker may hold of some partitions: what it holds of them, and what its open volumes can take.
 
-    `free`: the share of each volume that stays free.
-    Directories that say the same of their volume count as one. Which one a copy comes to lie in is judged by `room`.
+    `free`: the share of each volume that stays free. Which directory a copy comes to lie in is judged by `room`.
     """
-    volumes: dict[int, dict[tuple[int | None, int | None], int | None]] = {}
-    for log_dir in log_dirs:
-        if log_dir.takes_new:
-            of = volumes.setdefault(log_dir.broker, {})
-            of[log_dir.total_bytes, log_dir.usable_bytes] = log_dir.room(free)
+    open_: dict[int, list[int | None]] = {}
+    for volume in volumes:
+        if any(log_dir.takes_new for log_dir in volume):
+            open_.setdefault(volume[0].broker, []).append(volume[0].room(free))
     room = np.full(len(table.ids), NO_LIMIT)
     for at, broker in enumerate(table.ids.tolist()):
-        known = volumes.get(broker, {}).values()
+        known = open_.get(broker, [])
         takes = [max(0, more) for more in known if more is not None]
         if known and len(takes) == len(known):
             lies = int(sizes[(held == broker).any(axis=1)].sum())

@@ -2,12 +2,11 @@
 
 First to the log directories of the broker that lie on other volumes, as far as these stay below the share themselves
 and a tenth of them stays free; then, of partitions that are placed by rule, to other brokers, where the rule does not
-ask for them back; what is left are the declared lists, which only a person changes. Directories of a broker whose
-volumes have one size and nearly the same free space lie on one. A partition that a reassignment runs on is left alone,
-and a directory that failed, is cordoned or is to be empty takes nothing.
+ask for them back; what is left are the declared lists, which only a person changes. A partition that a reassignment
+runs on is left alone, and a directory that failed, is cordoned or is to be empty takes nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -16,17 +15,15 @@ import pyarrow as pa
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.model.broker import HEADROOM, LogDir
+from replan.model.broker import ALMOST_EMPTY, HEADROOM, LogDir, Volume
 from replan.model.columns import Flags, take, to_matrix, with_column
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.overlays import managed
-from replan.planning.plans.log_dirs import LogMove, free_below, left_in
+from replan.planning.plans.log_dirs import LogMove, free_below, left_on
 
-SAME_VOLUME_SHARE = 0.01
-"""Directories of a broker whose volumes have the same size, and free space that differs by less, lie on one."""
 _Lies = dict[TopicPartition, tuple[PartitionState, str]]
 """What lies on a volume, with its directory."""
 NOTHING_STAYS: Mapping[BrokerId, frozenset[TopicPartition]] = MappingProxyType({})
@@ -72,7 +69,7 @@ def full_log_dirs(
     rooms = _Rooms.of(snapshot, above, {(e.broker, e.path) for e in placement.log_dir_blacklist})
     by_rule, by_list = (frozenset(names_of(snapshot, of)) for of in placed(aligned))
     full = []
-    for volume in _volumes(snapshot.log_dirs, above):
+    for volume in _above(snapshot, above):
         lies = {state.partition: (state, path) for state, path in _lying(volume, snapshot)}
         goes = by_rule - stays.get(volume[0].broker, frozenset())
         relieved = _relieved(volume[0], _excess(volume[0], above), lies, rooms, goes, by_list)
@@ -93,13 +90,7 @@ def with_room_below(
     snapshot: Snapshot, above: Fraction, leaving: frozenset[TopicPartition]
 ) -> Snapshot:
     """The cluster, in which volumes have room as long as they stay below the share, for these partitions alone."""
-    dirs = []
-    for log_dir in snapshot.log_dirs:
-        room = _room(log_dir, above)
-        if room is None or log_dir.total_bytes is None:
-            dirs.append(log_dir)
-        else:
-            dirs.append(replace(log_dir, usable_bytes=room + int(log_dir.total_bytes * HEADROOM)))
+    dirs = [d for volume in snapshot.volumes() for d in _below(volume, above)]
     table = snapshot.partitions
     names = table.select(["topic", "partition", "bytes"]).to_pylist()
     sizes = [
@@ -108,6 +99,21 @@ def with_room_below(
     ]
     sized = with_column(table, "bytes", pa.array(sizes, table.schema.field("bytes").type))
     return replace(snapshot, partitions=sized, log_dirs=tuple(dirs))
+
+
+def _below(volume: Volume, above: Fraction) -> Volume:
+    """A volume as one that is almost empty and takes what is left below the share, in its first open directory."""
+    room = _room(volume, above)
+    if room is None:
+        return volume
+    total = int(room / (1 - ALMOST_EMPTY - HEADROOM))
+    takes = next((d for d in volume if d.takes_new), None)
+    return tuple(
+        replace(d, total_bytes=total, usable_bytes=room + int(total * HEADROOM))
+        if d is takes
+        else replace(d, total_bytes=0, usable_bytes=0)
+        for d in volume
+    )
 
 
 def placed(aligned: Alignment) -> tuple[Flags, Flags]:
@@ -186,8 +192,10 @@ class _Rooms(Struct):
         cls, snapshot: Snapshot, above: Fraction, drained: set[tuple[BrokerId, str]]
     ) -> "_Rooms":
         rooms = cls({b.id: {} for b in snapshot.brokers if b.takes_new})
-        for number, volume in enumerate(_by_volume(snapshot.log_dirs)):
-            room = _room(volume[0], above) or 0
+        for number, volume in enumerate(snapshot.volumes()):
+            room = _room(volume, above)
+            if room is None:
+                continue
             for log_dir in sorted(volume, key=lambda d: d.path):
                 closed = not log_dir.takes_new or (log_dir.broker, log_dir.path) in drained
                 if log_dir.broker in rooms.volumes:
@@ -220,37 +228,14 @@ class _Rooms(Struct):
         return max((room for of in others for _, room in of.values()), default=0)
 
 
-def _volumes(dirs: Sequence[LogDir], above: Fraction) -> Iterator[list[LogDir]]:
-    """The volumes that are above the share, by their directories, of which the fullest says how full it is."""
-    for volume in _by_volume(dirs):
-        if _excess(volume[0], above):
-            yield volume
+def _above(snapshot: Snapshot, above: Fraction) -> Iterator[Volume]:
+    """The volumes that are above the share; the directory with least free space says how full one is."""
+    return (volume for volume in snapshot.volumes() if _excess(volume[0], above))
 
 
-def _by_volume(dirs: Sequence[LogDir]) -> list[list[LogDir]]:
-    """The directories of each volume of each broker, the fullest first; those that do not say are left out.
-
-    Each says what is free at another moment, while producers write: so nearly the same is the same. Two volumes that
-    are as full as that count as one, and nothing goes from one to the other, which would help neither.
-    """
-    known = (d for d in dirs if d.total_bytes and d.usable_bytes is not None)
-    volumes: list[list[LogDir]] = []
-    for log_dir in sorted(known, key=lambda d: (d.broker, d.total_bytes, d.usable_bytes, d.path)):
-        first = volumes[-1][0] if volumes else log_dir
-        alike = (log_dir.broker, log_dir.total_bytes) == (first.broker, first.total_bytes)
-        near = (log_dir.usable_bytes or 0) - (first.usable_bytes or 0) <= SAME_VOLUME_SHARE * (
-            first.total_bytes or 0
-        )
-        if volumes and alike and near:
-            volumes[-1].append(log_dir)
-        else:
-            volumes.append([log_dir])
-    return volumes
-
-
-def _room(log_dir: LogDir, above: Fraction) -> int | None:
+def _room(volume: Volume, above: Fraction) -> int | None:
     """How many bytes it takes and stays below the share, a tenth of it free; None: not known."""
-    return left_in(log_dir, free=free_below(above))
+    return left_on(volume, free=free_below(above))
 
 
 def _excess(log_dir: LogDir, above: Fraction) -> int:
@@ -260,7 +245,7 @@ def _excess(log_dir: LogDir, above: Fraction) -> int:
     return max(0, int(log_dir.total_bytes * (1 - above)) - log_dir.usable_bytes)
 
 
-def _lying(volume: list[LogDir], snapshot: Snapshot) -> Iterator[tuple[PartitionState, str]]:
+def _lying(volume: Volume, snapshot: Snapshot) -> Iterator[tuple[PartitionState, str]]:
     """What lies on a volume, has a size and is at rest, with its directory."""
     broker = volume[0].broker
     if (

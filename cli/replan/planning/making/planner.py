@@ -125,7 +125,7 @@ def plan_of(
     _check_rates(placement, aligned.rates)
     judged, unsafe, remember = _moves(_differences(differs, asked, snapshot), judge, known)
     refused += unsafe
-    ordered, lacking = in_room_order(admission_order(judged), snapshot.log_dirs)
+    ordered, lacking = in_room_order(admission_order(judged), volumes := snapshot.volumes())
     refused += map(_lacks_room, lacking)
     states = {move.partition: state for move, state in judged}
     targets = {move.partition: move.target for move in ordered}
@@ -141,7 +141,7 @@ def plan_of(
         or _within(s.setting, within)
         or (scope is not None and s.setting in scope.settings)
     )
-    comes = coming(ordered, snapshot.log_dirs) if concerns_log_dirs(placement) else NOTHING_COMES
+    comes = coming(ordered, volumes) if concerns_log_dirs(placement) else NOTHING_COMES
     drains = log_drains(placement, snapshot, targets, comes)
     dirs = log_dir_balance(placement, snapshot, targets, drains, comes)
     dirs_off_balance = comparison.log_dirs_off_balance(dirs.then)
@@ -166,7 +166,7 @@ def plan_of(
     )
     stage, limits = PlanStage(changes), raised(placement.limits, allowed)
     if within_limits or placement.in_stages:
-        stage = staged(changes, limits, snapshot.log_dirs, Together(aligned))
+        stage = staged(changes, limits, volumes, Together(aligned))
         changes = stage.changes
     else:
         check_limits(changes, limits, in_stages=True)

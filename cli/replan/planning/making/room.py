@@ -24,7 +24,7 @@ from heapq import heapify, heappop, heappush
 
 from msgspec import Struct, field
 
-from replan.model.broker import LogDir
+from replan.model.broker import Volume
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.log_dirs import Coming
 from replan.planning.plans.moves import Move
@@ -45,11 +45,21 @@ class NoRoomFor(Struct, frozen=True):
     """A replica on the broker that waits for room elsewhere: with it moved aside, this one fits."""
 
 
-class _Directory(Struct):
-    path: str
+class _Volume(Struct):
     usable: int | None
     """What it can take yet; None: not known."""
+
+
+class _Directory(Struct):
+    path: str
+    volume: _Volume
+    """Others may lie on it, too."""
     logs: int
+
+    @property
+    def usable(self) -> int | None:
+        """What it can take yet; None: not known."""
+        return self.volume.usable
 
 
 class Disks(Struct):
@@ -59,13 +69,14 @@ class Disks(Struct):
     lies: dict[tuple[TopicPartition, BrokerId], str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, log_dirs: Iterable[LogDir]) -> "Disks":
+    def of(cls, volumes: Iterable[Volume]) -> "Disks":
         """As they are."""
         disks = cls()
-        for d in log_dirs:
+        takes = ((d, on) for of in volumes for on in [_Volume(of[0].room())] for d in of)
+        for d, volume in takes:
             if not d.takes_new:
                 continue
-            disks.dirs.setdefault(d.broker, []).append(_Directory(d.path, d.room(), d.logs))
+            disks.dirs.setdefault(d.broker, []).append(_Directory(d.path, volume, d.logs))
             for topic, numbers in d.replicas.items():
                 disks.lies.update({(TopicPartition(topic, n), d.broker): d.path for n in numbers})
         return disks
@@ -93,14 +104,14 @@ class Disks(Struct):
             if chosen is not None:
                 chosen.logs += 1
                 self.lies[move.partition, broker] = chosen.path
-                if chosen.usable is not None:
-                    chosen.usable -= move.bytes
+                if chosen.volume.usable is not None:
+                    chosen.volume.usable -= move.bytes
         for broker in move.leaving:
             left = self._left(move.partition, broker)
             if left is not None:
                 left.logs = max(0, left.logs - 1)
-                if left.usable is not None:
-                    left.usable += move.bytes
+                if left.volume.usable is not None:
+                    left.volume.usable += move.bytes
 
     def _left(self, partition: TopicPartition, broker: BrokerId) -> _Directory | None:
         dirs = self.dirs.get(broker, [])
@@ -110,9 +121,9 @@ class Disks(Struct):
         return next((d for d in dirs if d.path == path), None)
 
 
-def coming(moves: Iterable[Move], log_dirs: Iterable[LogDir]) -> Coming:
+def coming(moves: Iterable[Move], volumes: Iterable[Volume]) -> Coming:
     """What moves bring to each directory, made in this order; of what they take away nothing is counted."""
-    disks, comes = Disks.of(log_dirs), dict[tuple[BrokerId, str], int]()
+    disks, comes = Disks.of(volumes), dict[tuple[BrokerId, str], int]()
     for move in moves:
         disks.done(move)
         for broker in move.new:
@@ -123,15 +134,15 @@ def coming(moves: Iterable[Move], log_dirs: Iterable[LogDir]) -> Coming:
 
 
 def in_room_order(
-    moves: Sequence[Move], log_dirs: Iterable[LogDir]
+    moves: Sequence[Move], volumes: Sequence[Volume]
 ) -> tuple[list[Move], list[NoRoomFor]]:
     """The moves that have room, in an order in which each has it when its turn comes, and the others."""
-    disks = Disks.of(log_dirs)
+    disks = Disks.of(volumes)
     if not disks.dirs:
         return list(moves), []
     ordered, stuck = _in_turn(moves, disks)
     if stuck and any(len(of) > 1 for of in disks.dirs.values()):
-        others = Disks.of(log_dirs)
+        others = Disks.of(volumes)
         sorted_in = _ByDirectory(moves, others).ordered()
         made = {move.partition for move in sorted_in}
         rest, late = _in_turn([m for m in moves if m.partition not in made], others)
@@ -202,17 +213,18 @@ class _ByDirectory:
 def _meant(moves: Sequence[Move], dirs: Sequence[_Directory]) -> dict[str, deque[Move]]:
     """Which of the moves to one broker each directory shall get, in their order."""
     logs = {d.path: d.logs for d in dirs}
-    left = {d.path: UNKNOWN_ROOM if d.usable is None else d.usable for d in dirs}
+    copies = {id(d.volume): _Volume(UNKNOWN_ROOM if d.usable is None else d.usable) for d in dirs}
+    left = {d.path: copies[id(d.volume)] for d in dirs}
     gets = dict.fromkeys(logs, 0)
     for _ in moves:
-        path = min(logs, key=lambda p: (logs[p], left[p], p))
+        path = min(logs, key=lambda p: (logs[p], left[p].usable or 0, p))
         logs[path] += 1
         gets[path] += 1
     chosen: dict[TopicPartition, str] = {}
     for move in sorted(moves, key=lambda m: (-m.bytes, m.partition)):
-        path = max((p for p in gets if gets[p]), key=lambda p: (left[p], p))
+        path = max((p for p in gets if gets[p]), key=lambda p: (left[p].usable or 0, p))
         gets[path] -= 1
-        left[path] -= move.bytes
+        left[path].usable = (left[path].usable or 0) - move.bytes
         chosen[move.partition] = path
     return {path: deque(m for m in moves if chosen[m.partition] == path) for path in logs}
 

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 
 from replan.errors import BadUsage
-from replan.model.broker import LogDir
+from replan.model.broker import Volume
 from replan.model.declared.policy import Limit, Limits
 from replan.model.partition import PartitionState
 from replan.planning.change import Change, Rank
@@ -116,12 +116,12 @@ def require_limits(limits: Limits) -> None:
 
 
 def staged(
-    whole: Changes, limits: Limits, log_dirs: Iterable[LogDir], rules: "Together"
+    whole: Changes, limits: Limits, volumes: Sequence[Volume], rules: "Together"
 ) -> PlanStage:
     """The first stage of what a plan changes."""
     waiting, beyond = _alone(whole.by_rank(), limits)
     used = [Used(limit) for limit in limits.values()]
-    chosen = _Chosen({c.topic: c for c in whole.creates}, Disks.of(log_dirs), rules)
+    chosen = _Chosen({c.topic: c for c in whole.creates}, Disks.of(volumes), rules)
     while True:
         blocked, rest = 0, []
         before = len(chosen.changes)
@@ -142,7 +142,7 @@ def staged(
         rules.heeded = False  # they wait for one another, or for what no stage takes
     never = {c.topic: c for c, _, _ in beyond if isinstance(c, Create)}
     left = tuple(c for c in waiting if not _needs(c, never))
-    changes, late = _of(whole, chosen, log_dirs)
+    changes, late = _of(whole, chosen, volumes)
     left = (*left, *late)
     return PlanStage(changes, tuple(beyond), left, _at_least(left, limits))
 
@@ -263,11 +263,11 @@ def _alone(
     return keep, beyond
 
 
-def _of(whole: Changes, chosen: _Chosen, log_dirs: Iterable[LogDir]) -> tuple[Changes, list[Move]]:
+def _of(whole: Changes, chosen: _Chosen, volumes: Sequence[Volume]) -> tuple[Changes, list[Move]]:
     """What was chosen of each kind, moves in the order of admission, and the moves that have no room in that order."""
     taken = set(map(id, chosen.changes))
     judged = {m.partition: (m, state) for m, state in whole.judged if id(m) in taken}
-    ordered, late = in_room_order(admission_order(judged.values()), log_dirs)
+    ordered, late = in_room_order(admission_order(judged.values()), volumes)
     rest = {k: tuple(c for c in of if id(c) in taken) for k, of in whole.by_kind.items()}
     changes = Changes(judged=[judged[m.partition] for m in ordered], **rest)
     return changes, [of.move for of in late]

@@ -7,14 +7,14 @@ or the same for all where one does not say; of all steps that help, the one that
 the one that copies least: a search that proves nothing where it ends.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 from msgspec import Struct, field
 
 from replan.documents.typed import Form, Int32, Int64, Text, ValidBrokerId
-from replan.model.broker import HEADROOM, LogDir
+from replan.model.broker import HEADROOM, LogDir, Volume
 from replan.model.columns import Ints
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure, LogDirBlacklist
@@ -120,22 +120,36 @@ class LogDrains(Struct, frozen=True):
 
 
 class _Room(Struct):
-    """Directories that may take replicas, with what they can take yet; None: not known."""
+    """Directories that may take replicas, each with its volume, and what these can take yet; None: not known."""
 
-    left: dict[str, int | None] = field(default_factory=dict)
+    volume_of: dict[str, int] = field(default_factory=dict)
+    left: list[int | None] = field(default_factory=list)
 
     @classmethod
-    def of(cls, dirs: list[LogDir], drained: set[str], comes: Coming) -> "_Room":
-        open_dirs = (d for d in dirs if d.takes_new and d.path not in drained)
-        return cls({d.path: left_in(d, comes) for d in sorted(open_dirs, key=lambda d: d.path)})
+    def of(cls, volumes: Sequence[Volume], drained: set[str], comes: Coming) -> "_Room":
+        volume_of = {
+            d.path: number
+            for number, volume in enumerate(volumes)
+            for d in volume
+            if d.takes_new and d.path not in drained
+        }
+        return cls(dict(sorted(volume_of.items())), [left_on(of, comes) for of in volumes])
+
+    @property
+    def largest(self) -> int:
+        """The most that any of them can take."""
+        return max((self.left[volume] or 0 for volume in self.volume_of.values()), default=0)
 
     def taken(self, size: int) -> str | None:
         """Where so many bytes go; None where they do not fit."""
-        for path, room in sorted(self.left.items(), key=lambda item: -(item[1] or 0)):
+        for path, volume in sorted(
+            self.volume_of.items(), key=lambda item: -(self.left[item[1]] or 0)
+        ):
+            room = self.left[volume]
             if room is None:
                 return path
             if room >= size:
-                self.left[path] = room - size
+                self.left[volume] = room - size
                 return path
         return None
 
@@ -145,12 +159,21 @@ def free_below(share: Fraction) -> Fraction:
     return max(Fraction(HEADROOM), 1 - share)
 
 
-def left_in(
-    log_dir: LogDir, comes: Coming = NOTHING_COMES, free: float | Fraction = HEADROOM
+def left_on(
+    volume: Volume, comes: Coming = NOTHING_COMES, free: float | Fraction = HEADROOM
 ) -> int | None:
-    """How many more bytes a directory takes beside what comes to it; None: not known."""
-    room = log_dir.room(free)
-    return None if room is None else max(0, room - comes.get((log_dir.broker, log_dir.path), 0))
+    """How many more bytes a volume takes beside what comes to its directories; None: not known."""
+    room = volume[0].room(free)
+    coming = sum(comes.get((d.broker, d.path), 0) for d in volume)
+    return None if room is None else max(0, room - coming)
+
+
+def by_broker(volumes: Iterable[Volume]) -> dict[BrokerId, list[Volume]]:
+    """The volumes of each broker."""
+    of: dict[BrokerId, list[Volume]] = {}
+    for volume in volumes:
+        of.setdefault(volume[0].broker, []).append(volume)
+    return of
 
 
 def log_drains(
@@ -170,7 +193,8 @@ def log_drains(
     drained: dict[BrokerId, set[str]] = {}
     for entry in entries:
         drained.setdefault(entry.broker, set()).add(entry.path)
-    rooms = {b: _Room.of(dirs.get(b, []), paths, comes) for b, paths in drained.items()}
+    volumes = by_broker(snapshot.volumes()) if entries else {}
+    rooms = {b: _Room.of(volumes.get(b, []), paths, comes) for b, paths in drained.items()}
     moves: list[LogMove] = []
     no_room: list[NoRoomLeft] = []
     unread: list[LogDirBlacklist] = []
@@ -184,8 +208,7 @@ def log_drains(
         for name, topic_id, held in lying(source, snapshot, targets):
             path = room.taken(held)
             if path is None:
-                largest = max((r or 0 for r in room.left.values()), default=0)
-                no_room.append(NoRoomLeft(name, entry.broker, entry.path, held, largest))
+                no_room.append(NoRoomLeft(name, entry.broker, entry.path, held, room.largest))
             else:
                 at = (entry.broker, entry.path, path)
                 moves.append(LogMove(name.topic, topic_id, name.partition, *at, held))
@@ -247,12 +270,15 @@ def log_dir_balance(
     for log_dir in sorted(snapshot.log_dirs, key=lambda d: (d.broker, d.path)):
         if log_dir.takes_new and (log_dir.broker, log_dir.path) not in leaving:
             of.setdefault(log_dir.broker, []).append(log_dir)
+    volumes = by_broker(snapshot.volumes())
     moves: list[LogMove] = []
     now: dict[BrokerId, Fraction] = {}
     then: dict[BrokerId, Fraction] = {}
     for broker, dirs in of.items():
         if len(dirs) > 1:
-            disks = _Directories(dirs, snapshot, targets, drains, within, free, comes)
+            disks = _Directories(
+                dirs, volumes[broker], snapshot, targets, drains, within, free, comes
+            )
             now[broker] = disks.reached()
             moves += disks.balanced()
             then[broker] = disks.reached()
@@ -286,6 +312,7 @@ class _Directories:
     def __init__(
         self,
         dirs: list[LogDir],
+        volumes: Sequence[Volume],
         snapshot: Snapshot,
         targets: Mapping[TopicPartition, Replicas],
         drains: LogDrains,
@@ -305,14 +332,17 @@ class _Directories:
         self._used: Ints = np.zeros(len(dirs), dtype=np.int64)
         np.add.at(self._used, self._at, self._sizes)
         self._room = np.array(
-            [ANY_ROOM if (r := left_in(d, comes, free)) is None else r for d in dirs],
+            [ANY_ROOM if (r := left_on(of, comes, free)) is None else r for of in volumes],
             dtype=np.int64,
         )
+        """By volume."""
+        on = {d.path: number for number, of in enumerate(volumes) for d in of}
+        self._volume_of = [on[d.path] for d in dirs]
         place = {d.path: number for number, d in enumerate(dirs)}
         for move in drains.moves:
             if move.broker == self._broker and move.target in place:
                 self._used[place[move.target]] += move.bytes
-                self._room[place[move.target]] -= move.bytes
+                self._room[on[move.target]] -= move.bytes
         self._share = self._shares()
         self._least = np.array([int(s * max(1 - within, Fraction(0))) for s in self._share])
         self._most = np.array([-int(-s * (1 + within) // 1) for s in self._share])
@@ -377,7 +407,8 @@ class _Directories:
         returns = np.tile(back, len(mine))
         given = self._sizes[gives]
         returned = np.where(returns < 0, 0, self._sizes[returns]) if len(returns) else returns
-        fits = (given - returned <= self._room[target]) & (given > returned)
+        room = self._room[self._volume_of[target]]
+        fits = (given - returned <= room) & (given > returned)
         gives, returns, given, returned = gives[fits], returns[fits], given[fits], returned[fits]
         gone = given - returned
         after = self._outside(source, self._used[source] - gone)
@@ -388,7 +419,8 @@ class _Directories:
         size = int(self._sizes[number])
         for place, sign in ((source, -1), (target, 1)):
             self._used[place] += sign * size
-            self._room[place] -= sign * size if self._room[place] < ANY_ROOM else 0
+            volume = self._volume_of[place]
+            self._room[volume] -= sign * size if self._room[volume] < ANY_ROOM else 0
         self._at[number] = target
 
     def _excess(self, used: Ints) -> Ints:

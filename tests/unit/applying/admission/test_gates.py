@@ -1,6 +1,7 @@
 """What must hold before a partition is touched, in the words that a person reads."""
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import TOPIC_ID, brokers, move, state
 
 from replan.applying.api import (
@@ -127,7 +128,7 @@ OTHER = TopicPartition("clicks", 0)
 TWO_DIRS = Room(
     (
         LogDir(B5, "/a", 1000, 500, 0),
-        LogDir(B5, "/b", 1000, 500, 3, replicas={"clicks": (0,)}),
+        LogDir(B5, "/b", 1001, 500, 3, replicas={"clicks": (0,)}),
     )
 )
 """The next replica of the broker comes to /a, which takes 400; a replica of clicks lies in /b."""
@@ -148,6 +149,13 @@ def test_a_replica_that_goes_to_a_directory_counts_the_copies_that_may_come_ther
     assert room.why_not_within(replica, "/a", size) == NoRoom(B5, "/a", size, 500, size, 100, True)
     assert room.why_not_within(replica, "/a", 20) is None
     assert room.why_not_within(replica, "/b", size) is None
+
+
+def test_a_replica_that_goes_to_a_directory_counts_what_comes_to_others_on_its_volume() -> None:
+    replica, dirs = (OTHER, B5), [replace(d, total_bytes=1000) for d in TWO_DIRS.dirs]
+    room = Room(tuple(dirs)).reserve(SWAP.partition, [B5], 380)
+    assert room.why_not_within(replica, "/b", 380) == NoRoom(B5, "/b", 380, 500, 380, 100, True)
+    assert room.why_not_within(replica, "/b", 20) is None
 
 
 def test_a_replica_on_its_way_within_a_broker_does_not_count_beside_itself() -> None:

@@ -58,7 +58,8 @@ def test_limits_halve_and_grow_back_by_one() -> None:
 
 
 def log_dir(path: str, usable: int | None, logs: int, **more: object) -> LogDir:
-    total = None if usable is None else 1000
+    """Of a size of its own: none shares its volume."""
+    total = None if usable is None else 1000 + ord(path[1]) % 10
     return LogDir(B1, path, total, usable, logs, bool(more.get("cordoned")), more.get("error"))  # type: ignore[arg-type]
 
 
@@ -107,6 +108,19 @@ def test_what_was_promised_is_spread_over_directories_as_kafka_places_it() -> No
     assert found is not None, "one is in each; Kafka may put this one beside the larger"
     assert found.promised == 120
     assert two.why_not(P0, B1, 80) is None
+
+
+def test_what_was_promised_to_one_directory_takes_of_all_that_may_lie_on_its_volume() -> None:
+    """They say the same of it; or nearly, as one is asked after the other."""
+    for usable in (300, 305):
+        dirs = (LogDir(B1, "/a", 1000, 300, 0), LogDir(B1, "/b", 1000, usable, 0))
+        room = Room(dirs).reserve(P1, [B1], 120)
+        assert room.why_not(P0, B1, 80) is None
+        found = room.why_not(P0, B1, 86)
+        assert found is not None
+        assert found.promised == 120
+    two = Room((dirs[0], LogDir(B1, "/b", 1000, 311, 0))).reserve(P1, [B1], 120)
+    assert two.why_not(P0, B1, 200) is None
 
 
 def test_what_lies_in_a_directory_already_takes_more_of_that() -> None:
