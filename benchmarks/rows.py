@@ -24,14 +24,13 @@ from msgspec import Struct
 from tests.commandline import environment
 from tests.kafka.harness.fake_cluster import Shape
 
-from replan.applying.api import MemoryJournal, fold
+from replan.applying.api import JournalState, MemoryJournal, fold
 from replan.fleet.api import Lake, keep_snapshots
 from replan.kafka.api import SystemClock, open_cluster
 from replan.model.api import Snapshot
 from replan.placement_file.api import export_placement, load_placement
 from replan.planning.api import Plan, choose, compare, make_plan, partition_rows
 from replan.reconciling.api import (
-    Journalled,
     Loop,
     LoopPorts,
     LoopSettings,
@@ -186,7 +185,7 @@ def _idle_round(size: int) -> Work:
         clock=SystemClock(),
         wall=time.time,
         read=read,
-        journal=lambda _: Journalled(fold(records.read())),
+        journal=lambda _: JournalState(fold(records.read())),
         own=lambda *_: nullcontext(records),
         store=MemoryStore(),
         stop=lambda: False,

@@ -7,6 +7,7 @@ from replan.reconciling.guard import *
 from replan.reconciling.history import *
 from replan.reconciling.loop import *
 from replan.reconciling.memory import *
+from replan.reconciling.ports import *
 from replan.reconciling.proposing import *
 from replan.reconciling.rounds import *
 from replan.reconciling.standing import *

@@ -9,11 +9,12 @@ from fractions import Fraction
 from math import ceil, inf
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from replan.model.declared.reconcile import DeviationKind, HoldLimits, Reconcile
 from replan.model.names import TopicPartition
 from replan.planning.plans.standing_throttles import ThrottleSetting
-from replan.reconciling.memory import OFTEN, Memory, changed
+from replan.reconciling.memory import OFTEN, Memory
 from replan.reconciling.status import (
     LISTED_DEVIATIONS,
     BrokersDown,
@@ -164,7 +165,7 @@ def decide_loop(
     due = tuple(j.found for j in judged if j.why_not is None)
     healing = _healing(due, memory)
     if healing:
-        due, memory = healing, changed(memory, under=())
+        due, memory = healing, replace(memory, under=())
     reasons = (*holds(memory, now, down(policy.hold, facts)), *_too_often(due, memory, now))
     if reasons and (due or _stands_by_itself(reasons)):
         ends = [r.until for r in reasons if isinstance(r, RoundsFail | MovedTooOften)]

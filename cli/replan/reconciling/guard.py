@@ -4,7 +4,7 @@ What follows from that is in `steering`; what it asks for are commands, as a per
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -14,9 +14,8 @@ from replan.applying.journal.ledger import fold
 from replan.applying.journal.protocol import SteeredJournal
 from replan.applying.journal.records import Command, Verb
 from replan.applying.reasons.holds import Paused
-from replan.applying.views.progress import Progress, ProgressListener
+from replan.applying.views.progress import Progress
 from replan.errors import ReplanError
-from replan.model.control_plane import Clock, ClusterReader
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
 from replan.model.names import BrokerId, TopicPartition
@@ -27,6 +26,7 @@ from replan.planning.plans.plan_file import digest
 from replan.reconciling.decision import HoldFacts, down
 from replan.reconciling.deviations import facts_of, needs
 from replan.reconciling.memory import Begun
+from replan.reconciling.ports import LoopPorts
 from replan.reconciling.rounds import heals, unhealthy
 from replan.reconciling.status import (
     LISTED_DEVIATIONS,
@@ -43,35 +43,6 @@ BY_LOOP = "reconcile: "
 """What the sender of a loop's own commands begins with."""
 
 
-class Outside(Protocol):
-    """What a guard needs of the outside of its loop."""
-
-    @property
-    def reader(self) -> ClusterReader:
-        """The cluster."""
-        ...
-
-    @property
-    def clock(self) -> Clock:
-        """Monotonic, as the applier's."""
-        ...
-
-    @property
-    def wall(self) -> Callable[[], float]:
-        """Seconds since 1970-01-01T00:00:00Z."""
-        ...
-
-    @property
-    def stop(self) -> Callable[[], bool]:
-        """Whether the process was asked to leave."""
-        ...
-
-    @property
-    def report(self) -> ProgressListener:
-        """Who hears of the progress."""
-        ...
-
-
 class Guarded(Protocol):
     """What a guard asks of its loop."""
 
@@ -81,7 +52,7 @@ class Guarded(Protocol):
         ...
 
     @property
-    def ports(self) -> Outside:
+    def ports(self) -> LoopPorts:
         """The outside."""
         ...
 

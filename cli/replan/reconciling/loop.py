@@ -4,21 +4,20 @@ It holds no rule of its own. Every failure that replan explains becomes a state 
 begins as if none had been.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.applying.abandoning import RunningCopies, abandon_application, clear_throttles
-from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.ledger import JournalState, Ledger
 from replan.applying.journal.protocol import SteeredJournal
 from replan.applying.journal.records import Application, Verb
-from replan.applying.run.loop import apply_plan, never
+from replan.applying.run.loop import apply_plan
 from replan.applying.run.opening import open_plan
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Ending, Outcome, Result
-from replan.applying.views.progress import ProgressListener
 from replan.applying.views.standing import as_planned_from
 from replan.errors import (
     BadFile,
@@ -32,11 +31,8 @@ from replan.errors import (
     UnsafePlan,
     WrongCluster,
 )
-from replan.model.control_plane import Clock, ClusterReader, ClusterWriter
-from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
 from replan.model.names import TopicPartition
-from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.findings.drift_classes import DriftRule
 from replan.planning.plans.plan import Plan
@@ -63,7 +59,8 @@ from replan.reconciling.deviations import (
 )
 from replan.reconciling.guard import BY_LOOP, Guard
 from replan.reconciling.history import History, remembered
-from replan.reconciling.memory import Begun, Memory, changed
+from replan.reconciling.memory import Begun, Memory
+from replan.reconciling.ports import LoopPorts, Read
 from replan.reconciling.proposing import proposable, proposal_of
 from replan.reconciling.rounds import Refusals, first_part, unhealthy
 from replan.reconciling.status import (
@@ -79,9 +76,7 @@ from replan.reconciling.status import (
     Next,
     NextStage,
     NoWindow,
-    Observer,
     OtherApplication,
-    PlacementSource,
     Refused,
     Round,
     RoundResult,
@@ -95,7 +90,6 @@ from replan.reconciling.status import (
 from replan.reconciling.steering import STUCK_SECONDS, Steered
 from replan.reconciling.store import (
     LeaseKeeper,
-    LoopStore,
     history_records,
     load,
     loop_obeyed_records,
@@ -109,56 +103,6 @@ LONGEST_REST_SECONDS = 86_400.0
 """Of a rest in which nothing happens: dates pass by themselves."""
 SLICE_SECONDS = 2.0
 """How long a rest goes on before the lease is renewed, and a signal heeded."""
-
-
-class Read(Struct, frozen=True):
-    """A placement as one round read it."""
-
-    placement: Placement
-    source: PlacementSource
-    rates: Rates | None = None
-    """What producers write, where somebody says so."""
-
-
-class Journalled(Struct, frozen=True):
-    """What the journal says, read without its lock."""
-
-    ledger: Ledger
-    holder: str | None = None
-    """The process that has its lock."""
-    elsewhere: str = ""
-    """Which application is open in a journal of another name, in words."""
-
-
-class LoopPorts(Struct, frozen=True, kw_only=True):
-    """The outside of a loop."""
-
-    reader: ClusterReader
-    writer: ClusterWriter
-    clock: Clock
-    """Monotonic, as the applier's."""
-    wall: Callable[[], float]
-    """Seconds since 1970-01-01T00:00:00Z."""
-    read: Callable[[], Read]
-    """The placement, as it is now. Raises BadPlacement, BadFile, BadUsage, and ClusterUnreachable where git fails."""
-    journal: Callable[[str], Journalled]
-    """Of the cluster of that id. Raises ClusterUnreachable, ClusterRefused, BadFile, Held."""
-    own: Callable[[Plan, Callable[[], object]], AbstractContextManager[SteeredJournal]]
-    """Takes the lock of the journal; calls the function now and then while it watches a lock that may be dead.
-
-    Raises Held, and as `journal`."""
-    store: LoopStore
-    stop: Callable[[], bool]
-    observer: Observer
-    report: ProgressListener = lambda _progress: None
-    """Hears of the progress of what is applied, as of any `apply`."""
-    idle: Callable[[], bool] = never
-    rest: Callable[[float, float], None] | None = None
-    """Rests so long, and until the other moment at most while nothing happens, as only a simulated cluster knows."""
-    lease_clock: Clock | None = None
-    """What a lease is watched on, where `clock` is not that of the other loops: a simulated one may be ahead."""
-    pace: Clock | None = None
-    """What the applier sleeps on, where that is another one of the same time: a simulated one takes longer strides."""
 
 
 class LoopSettings(Struct, frozen=True, kw_only=True):
@@ -272,7 +216,7 @@ class Loop:
             self._memory, self._history = load(ports.store.read())
             self._loaded = True
         self._obey()
-        self._status = _with(self._status, rounds_begun=self._status.rounds_begun + 1)
+        self._status = replace(self._status, rounds_begun=self._status.rounds_begun + 1)
         try:
             read = ports.read()
         except BadFile as error:
@@ -281,7 +225,7 @@ class Loop:
         snapshot = ports.reader.observe()
         known = ports.journal(snapshot.cluster_id)
         now = ports.wall()
-        self._status = _with(
+        self._status = replace(
             self._status,
             cluster_id=snapshot.cluster_id,
             cluster_name=read.placement.cluster_name or "",
@@ -306,7 +250,7 @@ class Loop:
     def _decided(
         self, looked: Looked, read: Read, ledger: Ledger, now: float, *, acts: bool
     ) -> bool:
-        self._status = _with(self._status, looked_at=now)  # not before: nobody knew what differs
+        self._status = replace(self._status, looked_at=now)  # not before: nobody knew what differs
         policy, differing = read.placement.reconcile, self._remember(looked, read, now)
         decision = decide_loop(policy, differing, self._memory, facts_of(looked.snapshot), now)
         judged = judged_by_policy(policy, differing, self._memory, now)
@@ -422,14 +366,16 @@ class Loop:
             opened = ledger.applications(begun.plan_digest)
             for last in [a for a in opened if a.id not in begun.earlier][-1:]:
                 self._note_cancel(begun, last.cancelled_by)
-            self._keep(changed(self._memory, begun=None))
+            self._keep(replace(self._memory, begun=None))
 
     def _note_cancel(self, begun: Begun, cancelled_by: str) -> None:
         """Take in that what the loop applied was cancelled while it was not at work."""
         if cancelled_by and not begun.cancelled:
             self.remember_cancel("" if cancelled_by.startswith(BY_LOOP) else cancelled_by)
 
-    def _with_open(self, opened: Application, known: Journalled, read: Read, *, acts: bool) -> bool:
+    def _with_open(
+        self, opened: Application, known: JournalState, read: Read, *, acts: bool
+    ) -> bool:
         """Go on with an application that is this loop's own; another's is its own."""
         begun = self._memory.begun
         own = begun is not None and begun.opened(opened)
@@ -531,12 +477,12 @@ class Loop:
                 )
                 outcome = self._given_up(outcome, journal, guard)
         except Held:
-            self._status = _with(self._status, running=None)
+            self._status = replace(self._status, running=None)
             raise
         except ReplanError as error:
-            self._status = _with(self._status, running=None)
+            self._status = replace(self._status, running=None)
             return self._failed_round(str(error), _Said(LoopState.BACKING_OFF))
-        self._status = _with(self._status, running=None)
+        self._status = replace(self._status, running=None)
         self._ended(begun, outcome, guard)
         return not outcome.interrupted
 
@@ -561,14 +507,14 @@ class Loop:
             copies=RunningCopies.CANCELLED,
         )
         if ended.leftovers:
-            self._keep(changed(self._memory, owes=True))
+            self._keep(replace(self._memory, owes=True))
         if not stays:
             return ended
         done = all(r.result is Result.DONE for r in outcome.results)
         code = Exit.OK if done else Exit.CHANGES
         return replace(outcome, ending=Ending.COMPLETE, exit_code=code)
 
-    def _put_back_owed(self, known: Journalled, snapshot: Snapshot) -> None:
+    def _put_back_owed(self, known: JournalState, snapshot: Snapshot) -> None:
         """Put back what a round could not, since a broker was down, once that serves again."""
         live = {b.id for b in snapshot.brokers if b.live}
         owed = {broker for broker, _ in known.ledger.rates}
@@ -588,7 +534,7 @@ class Loop:
                 ).leftovers
             if left:
                 return
-        self._keep(changed(self._memory, owes=False))
+        self._keep(replace(self._memory, owes=False))
 
     def _ended(self, begun: Begun, outcome: Outcome, guard: Guard) -> None:
         now = self._ports.wall()
@@ -676,7 +622,7 @@ class Loop:
         listed = [self._deviation(j, said) for j in said.found]
         reaches = said.looked is not None
         since = before.since if before.state is said.state else now
-        self._status = _with(
+        self._status = replace(
             before,
             at=now,
             state=said.state,
@@ -726,9 +672,9 @@ class Loop:
         """What it applies is cancelled; a person who did that pauses the loop, until somebody resumes it."""
         begun, paused = self._memory.begun, SomebodyPaused(by, self._ports.wall())
         if begun is not None:
-            memory = changed(self._memory, begun=begun.known_to_be_cancelled())
+            memory = replace(self._memory, begun=begun.known_to_be_cancelled())
             with suppress(ReplanError):  # whoever goes on reads it in the journal
-                self._keep(changed(memory, paused=paused) if by else memory)
+                self._keep(replace(memory, paused=paused) if by else memory)
 
     def broker_down(self, broker: int) -> float | None:
         """Since when a broker counts as down whose replicas by rule may go to others."""
@@ -748,7 +694,7 @@ class Loop:
         state = LoopState.PAUSED if paused else LoopState.ACTING
         now = self._ports.wall()
         since = self._status.since if self._status.state is state else now
-        self._status = _with(
+        self._status = replace(
             self._status, at=now, state=state, since=since, reasons=reasons, running=running
         )
         self._ports.observer.changed(self._status)
@@ -793,10 +739,6 @@ _CODES = {
     LoopState.STARTING: Exit.ERROR,
     LoopState.ENDED: Exit.OK,
 }
-
-
-def _with(status: LoopStatus, **fields: object) -> LoopStatus:
-    return replace(status, **fields)
 
 
 def _known_from_before(status: LoopStatus, said: _Said, at: float) -> tuple[Deviation, ...]:

@@ -1,14 +1,13 @@
 """What a loop remembers beyond one round, and beyond one process: kept in the journal, so that another machine goes on.
 
 Since when each deviation lasts; what was declared when a round last completed; what was moved in the last day; how the
-last rounds ended; and the round that is open, so that its application is known as the loop's own. A value; `changed`
-fields make a new one.
+last rounds ended; and the round that is open, so that its application is known as the loop's own. A value.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from replan.applying.journal.records import Application, LoopCommand, Verb
 from replan.model.declared.reconcile import DeviationKind
@@ -19,9 +18,6 @@ OFTEN = 3
 """A partition that was moved so often within a day is not moved again by itself."""
 FIRST_PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 3_600.0
-
-ReplicaLists = Mapping[str, Mapping[int, tuple[int, ...]]]
-"""Replica lists by topic and partition."""
 
 
 class Begun(Value, frozen=True):
@@ -46,7 +42,7 @@ class Begun(Value, frozen=True):
 
     def known_to_be_cancelled(self) -> "Begun":
         """Once that is known."""
-        return msgspec.structs.replace(self, cancelled=True)
+        return replace(self, cancelled=True)
 
     def opened(self, application: Application) -> bool:
         """Whether it is this round's, or takes that back."""
@@ -58,8 +54,6 @@ class Memory(Value, frozen=True):
 
     since: dict[str, float] = msgspec.field(default_factory=dict)
     """By the key of a deviation: when it was first seen, without a break since."""
-    history: str = ""
-    """A digest of `declared`; empty while there is no history."""
     moved: dict[str, tuple[float, ...]] = msgspec.field(default_factory=dict)
     """By partition: when rounds of the last day moved it."""
     rounds: tuple[Round, ...] = ()
@@ -83,7 +77,7 @@ class Memory(Value, frozen=True):
     def with_since(self, keys: Mapping[str, float]) -> "Memory":
         """With exactly these deviations; each is as old as it was known to be, or as given."""
         since = {key: min(at, self.since.get(key, at)) for key, at in keys.items()}
-        return self if since == self.since else _changed(self, since=since)
+        return self if since == self.since else replace(self, since=since)
 
     def with_hold(self, now: float, *, holds: bool) -> "Memory":
         """Whether as much is down as holds. Once that is over, what is still down counts as down from then on.
@@ -94,7 +88,7 @@ class Memory(Value, frozen=True):
             return self
         down = DeviationKind.BROKER_DOWN.value
         over = {key: now for key in self.since if key.startswith(down) and not holds}
-        return _changed(self, held=holds, since={**self.since, **over})
+        return replace(self, held=holds, since={**self.since, **over})
 
     def backs_off(self, now: float) -> bool:
         """Whether it is too early after rounds that failed; no longer than the longest pause, whatever a clock did."""
@@ -106,11 +100,11 @@ class Memory(Value, frozen=True):
 
     def _failed(self, times: int, text: str, now: float) -> "Memory":
         pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** min(times - 1, 10))
-        return _changed(self, failures=times, failure=text, retry_at=now + pause)
+        return replace(self, failures=times, failure=text, retry_at=now + pause)
 
     def began(self, begun: Begun) -> "Memory":
         """While a round applies a plan."""
-        return _changed(self, begun=begun, number=begun.number)
+        return replace(self, begun=begun, number=begun.number)
 
     def ended(
         self,
@@ -138,7 +132,7 @@ class Memory(Value, frozen=True):
         before = len(now_bad) if begun is None else len(begun.unhealthy)
         worse = EndedWorse(done.number, before, len(now_bad)) if len(now_bad) > before else None
         full = DeviationKind.LOG_DIR_FULL.value
-        after = _changed(
+        after = replace(
             self,
             since={key: at for key, at in self.since.items() if not key.startswith(full)},
             begun=None,
@@ -154,7 +148,7 @@ class Memory(Value, frozen=True):
 
     def down_since(self, times: Mapping[int, float]) -> "Memory":
         """With the brokers that were seen to be down while a round was at work."""
-        return _changed(self, since={**self.since, **{down_key(b): at for b, at in times.items()}})
+        return replace(self, since={**self.since, **{down_key(b): at for b, at in times.items()}})
 
     def broker_down(self, broker: int) -> float | None:
         """Since when a broker counts as down that has replicas by rule; None where it is not known to be."""
@@ -163,13 +157,13 @@ class Memory(Value, frozen=True):
     def healed(self, unhealthy: Collection[str]) -> "Memory":
         """Once some of those that it stopped for are in sync again."""
         under = tuple(name for name in self.under if name in unhealthy)
-        return self if under == self.under else _changed(self, under=under)
+        return self if under == self.under else replace(self, under=under)
 
     def obeyed(self, command: LoopCommand, now: float) -> "Memory":
         """After a command of a person."""
         match command.verb:
             case Verb.PAUSE:
-                return _changed(self, paused=SomebodyPaused(command.sender or "unknown", now))
+                return replace(self, paused=SomebodyPaused(command.sender or "unknown", now))
             case Verb.RESUME:
                 return self.resumed()
             case _:
@@ -177,7 +171,7 @@ class Memory(Value, frozen=True):
 
     def resumed(self) -> "Memory":
         """After a person has looked: nothing is held against the next round."""
-        return _changed(
+        return replace(
             self, paused=None, worse=None, under=(), moved={}, failures=0, failure="", retry_at=0.0
         )
 
@@ -185,10 +179,3 @@ class Memory(Value, frozen=True):
 def down_key(broker: int) -> str:
     """By which a broker is known that is down, and has replicas by rule."""
     return f"{DeviationKind.BROKER_DOWN.value} {broker}"
-
-
-def _changed(memory: Memory, **fields: Any) -> Memory:
-    return msgspec.structs.replace(memory, **fields)
-
-
-changed = _changed

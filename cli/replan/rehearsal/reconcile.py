@@ -12,7 +12,7 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.journal.ledger import fold
+from replan.applying.journal.ledger import JournalState, fold
 from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
 from replan.applying.journal.records import Command, LoopCommand, Record, Verb
 from replan.applying.settings import Settings
@@ -21,14 +21,8 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import Reconcile
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.planning.plans.plan import Plan
-from replan.reconciling.loop import (
-    LONGEST_REST_SECONDS,
-    Journalled,
-    Loop,
-    LoopPorts,
-    LoopSettings,
-    Read,
-)
+from replan.reconciling.loop import LONGEST_REST_SECONDS, Loop, LoopSettings
+from replan.reconciling.ports import LoopPorts, Read
 from replan.reconciling.status import Observer, PlacementSource
 from replan.reconciling.store import LoopStore, MemoryStore
 from replan.rehearsal.coarse import EventSkippingClock, busy_stride
@@ -161,7 +155,7 @@ def run_loop(
         clock=clock,
         wall=lambda: started + clock.now(),
         read=read,
-        journal=lambda _: Journalled(fold(records.read())),
+        journal=lambda _: JournalState(fold(records.read())),
         own=own,
         store=_WithPeople(people),
         stop=lambda: clock.now() >= end,

@@ -33,7 +33,6 @@ from replan.reconciling.api import (
     TooEarly,
     UnderMinIsr,
     WindowClosed,
-    changed,
     decide_loop,
     is_open,
     judged_by_policy,
@@ -79,10 +78,10 @@ def test_a_directory_that_is_still_full_waits_until_what_has_left_it_is_deleted(
     memory, policy = Memory(since={found.key: 1_000.0}), Reconcile({full: 0})
     assert decide_loop(policy, [found], memory, WELL, 1_000.0) == Act((found,))
     done = Round(1, 900.0, 1_000.0, RoundResult.DONE, (full,), 1, 10, "digest")
-    memory, due = changed(memory, rounds=(done,)), 1_000.0 + FREED_SECONDS
+    memory, due = replace(memory, rounds=(done,)), 1_000.0 + FREED_SECONDS
     assert decide_loop(policy, [found], memory, WELL, due - 1.0) == Rest(due)
     assert decide_loop(policy, [found], memory, WELL, due) == Act((found,))
-    ahead = changed(memory, rounds=(replace(done, ended_at=9e9),))
+    ahead = replace(memory, rounds=(replace(done, ended_at=9e9),))
     assert decide_loop(policy, [found], ahead, WELL, due) == Act(
         (found,)
     )  # by a clock that was wrong
@@ -109,7 +108,7 @@ def test_a_window_goes_on_into_the_next_day_and_over_the_week() -> None:
     assert is_open([], 0.0)
 
 
-def test_a_window_goes_by_the_clock_of_its_zone_when_that_is_changed() -> None:
+def test_a_window_goes_by_the_clock_of_its_zone_when_that_is_replace() -> None:
     """On 25 October 2026 the clocks of Berlin go back: 22:00 to 05:00 are eight hours."""
     night = replace(NIGHTS, days=(5,))
     begin, end = at("2026-10-24T22:00:00"), at("2026-10-25T05:00:00")
@@ -174,14 +173,14 @@ def test_how_many_brokers_down_hold(hold: int | Fraction, registered: int, most:
 def test_each_hold_keeps_what_is_due_from_being_done(
     memory: Memory, facts: HoldFacts, reason: object
 ) -> None:
-    memory = changed(memory, since={DIFFERS.key: 0.0})
+    memory = replace(memory, since={DIFFERS.key: 0.0})
     decision = decide_loop(POLICY, [DIFFERS], memory, facts, 1000.0)
     assert isinstance(decision, Holds)
     assert decision.reasons == (reason,)
 
 
 def test_a_partition_may_be_moved_again_when_a_day_has_passed() -> None:
-    memory = changed(known(0), moved={"orders-0": (100.0, 200.0, 300.0)})
+    memory = replace(known(0), moved={"orders-0": (100.0, 200.0, 300.0)})
     assert decide_loop(POLICY, [DIFFERS], memory, WELL, 86_500.0) == Act((DIFFERS,))
 
 
@@ -308,7 +307,7 @@ def test_utc_needs_no_zone_file() -> None:
 
 def test_a_clock_that_is_put_back_by_weeks_keeps_nothing_waiting() -> None:
     now, back = 10_000_000.0, 6_400_000.0
-    memory = changed(known(now), moved={str(ORDERS): (now, now, now)}).failed("no", now)
+    memory = replace(known(now), moved={str(ORDERS): (now, now, now)}).failed("no", now)
     assert decide_loop(POLICY, [DIFFERS], memory, WELL, now + 30) == Rest(now + 600)
     later = memory.with_since({DIFFERS.key: back})
     assert later.since == {DIFFERS.key: back}

@@ -183,6 +183,18 @@ class Ledger(Struct, frozen=True):
         return [own for own in self.owned.values() if own.status is status]
 
 
+class JournalState(Struct, frozen=True):
+    """What a journal says, read without its lock, and which process has that."""
+
+    ledger: Ledger = field(default_factory=Ledger)
+    holder: str | None = None
+    """As `pid 12 on host since …`; None where nobody has it."""
+    unread: bool = False
+    """It cannot be read, so that what is open is not known."""
+    elsewhere: str = ""
+    """Which application is open in a journal of another name, and how to go on with it."""
+
+
 def fold(records: Iterable[Record]) -> Ledger:
     """The ledger of a whole journal; raises Held where two applications are open."""
     return _folded(latest({}, list(records)))

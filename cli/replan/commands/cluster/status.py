@@ -28,9 +28,9 @@ from replan.commands.inputs.target import JournaledTarget, seconds
 from replan.errors import BadUsage, ClusterUnreachable, Exit
 
 if TYPE_CHECKING:
+    from replan.applying.journal.ledger import JournalState
     from replan.applying.observation import PartitionHistory
     from replan.applying.views.progress import CopyPace
-    from replan.commands.inputs.journals import JournalState
     from replan.commands.inputs.target import Connection
     from replan.model.control_plane import Clock
     from replan.model.snapshot import Snapshot

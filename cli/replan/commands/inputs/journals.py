@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
-
 from replan.applying.journal.file import FileJournal, holder, peek
-from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.ledger import JournalState, fold
 from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
 from replan.commands.frame.output import note
 from replan.commands.inputs.target import Connection, JournalPlace, LiveTarget, Target
@@ -32,17 +30,6 @@ if TYPE_CHECKING:
 NOT_LOCKED = "note: the journal is a file on this machine: nothing is locked, and no other machine can resume"
 LEADERLESS_SECONDS = 5.0
 """For a leader of the journal topic, by commands that go on without what it says. Another one is elected in less."""
-
-
-class JournalState(Struct, frozen=True):
-    """What the journal says, and which process has its lock."""
-
-    ledger: Ledger = field(default_factory=Ledger)
-    holder: str | None = None
-    unread: bool = False
-    """It cannot be read, so that what is open is not known."""
-    elsewhere: str = ""
-    """Which application is open in a journal of another name, and how to go on with it."""
 
 
 def owner() -> str:

@@ -3,7 +3,7 @@
 import shlex
 from contextlib import suppress
 
-from replan.applying.journal.ledger import Ledger
+from replan.applying.journal.ledger import JournalState, Ledger
 from replan.applying.views.standing import (
     OpenApplication,
     as_planned_from,
@@ -12,7 +12,7 @@ from replan.applying.views.standing import (
     unknown_throttles,
 )
 from replan.commands.frame.output import note
-from replan.commands.inputs.journals import JournalState, known_of
+from replan.commands.inputs.journals import known_of
 from replan.commands.inputs.observed import Observed
 from replan.commands.inputs.rates import leaders_log_ends
 from replan.commands.inputs.target import Target

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.applying.abandoning import left_running, left_running_text
-from replan.applying.journal.ledger import Ledger, fold
+from replan.applying.journal.ledger import JournalState, Ledger, fold
 from replan.applying.journal.protocol import PatientJournal
 from replan.applying.journal.records import Verb, timestamp_now
 from replan.applying.reasons.holds import Paused
@@ -22,7 +22,7 @@ from replan.applying.views.progress import Progress, ProgressListener
 from replan.applying.views.standing import as_planned_from, knows_nothing, unknown_throttles
 from replan.commands.frame.output import Color, note, report_outcome, result_lines, save
 from replan.commands.frame.signals import asked_to_stop
-from replan.commands.inputs.journals import JournalState, known_of, owned_journal, owner
+from replan.commands.inputs.journals import known_of, owned_journal, owner
 from replan.commands.inputs.options import Detail
 from replan.commands.inputs.permissions import check_allowed
 from replan.commands.inputs.plans import allowed_of, planning

@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from replan.applying.journal.protocol import SteeredJournal
-    from replan.applying.settings import Settings
     from replan.model.control_plane import Clock
     from replan.planning.plans.plan import Plan
-    from replan.reconciling.loop import Journalled, LoopPorts, Read
+    from replan.reconciling.ports import LoopPorts, Read
     from replan.reconciling.status import Observer
 
 
@@ -108,7 +107,7 @@ def reconcile(
         ports = _ports(cluster, connection, read, observer, stop, once=once)
         settings = pace.settings(watched=False)
         settings = settings.on_a_real_clock() if cluster.is_real else settings
-        applying = _with_moment(settings, timestamp_now)
+        applying = replace(settings, moment=timestamp_now)
         loop = Loop(
             ports,
             LoopSettings(
@@ -125,17 +124,13 @@ def reconcile(
         return Exit.INTERRUPTED
 
 
-def _with_moment(settings: "Settings", moment: "Callable[[], str]") -> "Settings":
-    return replace(settings, moment=moment)
-
-
 @contextmanager
 def _placements(
     files: list[Path], git: str | None, ref: str, path: str
 ) -> "Iterator[tuple[Callable[[], Read], list[Path]]]":
     """How a round reads its placement, and the files that it is in."""
     from replan.placement_file.load import load_placement
-    from replan.reconciling.loop import Read
+    from replan.reconciling.ports import Read
     from replan.reconciling.status import PlacementSource
 
     if git is None:
@@ -178,7 +173,7 @@ def _ports(
 ) -> "LoopPorts":
     from replan.commands.inputs.journals import loop_store, owned_journal, read_journal, topic_of
     from replan.commands.inputs.permissions import check_allowed
-    from replan.reconciling.loop import Journalled, LoopPorts
+    from replan.reconciling.ports import LoopPorts
 
     @contextmanager
     def own(plan: "Plan", alive: "Callable[[], object]") -> "Iterator[SteeredJournal]":
@@ -195,10 +190,6 @@ def _ports(
     place = cluster.journal_place
     topic = topic_of(connection, place) if place.path is None else None
 
-    def journal(cluster_id: str) -> "Journalled":
-        known = read_journal(cluster, connection, cluster_id, topic)
-        return Journalled(known.ledger, known.holder, known.elsewhere)
-
     plane = connection.control_plane
     real = cluster.is_real
     clock = connection.clock if real or once else _InRealTime(connection.clock)
@@ -209,7 +200,7 @@ def _ports(
         lease_clock=None if real else _RealTime(),
         wall=time.time if real else _wall(connection),
         read=read,
-        journal=journal,
+        journal=lambda cluster_id: read_journal(cluster, connection, cluster_id, topic),
         own=own,
         store=loop_store(cluster, connection, topic),
         stop=stop,
