@@ -39,12 +39,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import Application, BrokerRates, Command, Forget, Record, Verb
+from replan.applying.journal.records import (
+    Application,
+    BrokerRates,
+    Command,
+    Forget,
+    Record,
+    Verb,
+    rate_number,
+    rate_text,
+)
+from replan.applying.reasons.holds import Cancelling, Paused
 from replan.applying.reasons.notes import Obeyed, RateRefused
 from replan.applying.settings import Settings
 from replan.model.declared.placement import MoveThrottle, Side, SideRates
 from replan.model.names import BrokerId
-from replan.wording import UNLIMITED
 
 KEPT_COMMANDS = 20
 """Acknowledged commands of an open application that stay in the journal."""
@@ -63,15 +72,11 @@ class MoveRates(Struct, frozen=True):
         declared = MoveThrottle(None) if throttle is None else throttle
         brokers = (
             BrokerRates(
-                b, *(_text(declared.rate_of(b, side)) for side in (Side.LEADER, Side.FOLLOWER))
+                b, *(rate_text(declared.rate_of(b, side)) for side in (Side.LEADER, Side.FOLLOWER))
             )
             for b in sorted(declared.brokers)
         )
-        return cls(_text(declared.rate), tuple(brokers))
-
-
-def _text(rate: int | None) -> str:
-    return UNLIMITED if rate is None else str(rate)
+        return cls(rate_text(declared.rate), tuple(brokers))
 
 
 def none_arrived() -> Sequence[Command]:
@@ -153,6 +158,15 @@ def taken_over(
     return *([] if application == before else [application]), *waiting
 
 
+def closed_by(application: Application | None) -> Paused | Cancelling | None:
+    """What keeps everything that has not begun from it, as somebody has asked for; a cancel outweighs a pause."""
+    if application is None:
+        return None
+    if application.cancelled_by:
+        return Cancelling(application.cancelled_by)
+    return Paused(application.paused_by) if application.paused_by else None
+
+
 def throttle_of(
     planned: MoveThrottle | None, application: Application | None
 ) -> MoveThrottle | None:
@@ -163,9 +177,10 @@ def throttle_of(
     brokers = throttle.brokers
     if application.brokers is not None:
         brokers = {
-            b.broker: SideRates(_number(b.leader), _number(b.follower)) for b in application.brokers
+            b.broker: SideRates(rate_number(b.leader), rate_number(b.follower))
+            for b in application.brokers
         }
-    return replace(throttle, rate=_number(application.rate), brokers=brokers)
+    return replace(throttle, rate=rate_number(application.rate), brokers=brokers)
 
 
 def kept_rates(
@@ -181,10 +196,6 @@ def kept_rates(
         for broker, rate in sorted(throttle.brokers.items())
         if any(throttle.rate_of(broker, side) != throttle.rate for side in Side)
     }
-
-
-def _number(rate: str) -> int | None:
-    return None if rate == UNLIMITED else int(rate)
 
 
 def notes_of(commands: Iterable[Command]) -> tuple[Obeyed | RateRefused, ...]:

@@ -390,8 +390,8 @@ class Loop:
         if plan is None or not acts:
             self._say(_Said(LoopState.HELD_BY_ANOTHER, (other,)))
             return False
-        first = known.ledger.records.get(f"app/{opened.takes_back}", opened)
-        self._note_cancel(begun, first.cancelled_by if isinstance(first, Application) else "")
+        first = known.ledger.kept_application(opened.takes_back) or opened
+        self._note_cancel(begun, first.cancelled_by)
         if self._memory.backs_off(self._ports.wall()):
             return self._backs_off(_Said(LoopState.BACKING_OFF))
         return self._apply(plan, begun, read, opened)

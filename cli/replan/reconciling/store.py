@@ -36,7 +36,7 @@ from msgspec.structs import replace
 
 from replan.applying.journal.originals import compressed, decompressed
 from replan.applying.journal.protocol import latest
-from replan.applying.journal.record_json import decode, encode_record
+from replan.applying.journal.record_json import decode_entry, encode_entry
 from replan.applying.journal.records import (
     LEASE,
     Forget,
@@ -107,13 +107,12 @@ class FolderStore:
             return records
         for path in paths:
             try:
-                entry = msgspec.json.decode(path.read_bytes(), type=_Entry)
-                records.append(decode(entry.key, bytes(entry.value)))
+                records.append(decode_entry(path.read_bytes()))
             except FileNotFoundError:
                 continue
             except OSError as problem:
                 raise cannot("read", path, problem) from problem
-            except (ValueError, msgspec.MsgspecError) as problem:
+            except ValueError as problem:
                 raise BadFile(
                     f"{path}: {problem}\n"
                     "Restore this file, or remove it: the loop begins again with what it remembered there."
@@ -131,15 +130,7 @@ class FolderStore:
                     continue
             except OSError as problem:
                 raise cannot("write", path, problem) from problem
-            key, value = encode_record(record)
-            write_file(
-                path, msgspec.json.encode(_Entry(key, msgspec.Raw(value or b"null"))).decode()
-            )
-
-
-class _Entry(msgspec.Struct, frozen=True):
-    key: str
-    value: msgspec.Raw
+            write_file(path, encode_entry(record))
 
 
 def load(records: Sequence[Record]) -> tuple[Memory, History]:

@@ -125,7 +125,7 @@ def test_of_an_ended_application_only_what_is_lost_stays_written_down(kind: AnyK
     ledger = fold(made.journal.read())
     assert ledger.application is not None
     assert list(ledger.steps)
-    over = ended(ledger.application, ledger.records.values(), ApplicationStatus.CLOSED, "")
+    over = ended(ledger.application, ledger.records.values(), ApplicationStatus.CLOSED, "", "")
     left = [*ledger.after(over).records.values()]
     kept = [r for r in ledger.steps if r in left]
     assert all(isinstance(record, RecoveryRecord) for record in kept)

@@ -50,7 +50,9 @@ def test_of_the_closed_applications_only_the_last_are_kept() -> None:
 
 def test_it_is_written_when_it_was_opened_and_ended() -> None:
     opened = opening(PLAN, DIGEST, Ledger(), replace(ANN, moment=lambda: "2026-11-22T07:00:00Z"))
-    ended, *_ = closing(fold(opened), ApplicationStatus.CLOSED, "done", "2026-11-22T08:00:00Z")
+    ended, *_ = closing(
+        fold(opened), ApplicationStatus.CLOSED, "done", "2026-11-22T08:00:00Z", None
+    )
     assert isinstance(ended, Application)
     assert (ended.opened_at, ended.ended_at) == ("2026-11-22T07:00:00Z", "2026-11-22T08:00:00Z")
 

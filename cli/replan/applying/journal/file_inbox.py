@@ -8,18 +8,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
-from replan.applying.journal.record_json import decode, encode_record
+from replan.applying.journal.record_json import decode_entry, encode_entry
 from replan.applying.journal.records import INBOX, Command
 from replan.documents.files import write_file
 
 _SUFFIX = ".json"
-
-
-class _Entry(msgspec.Struct, frozen=True):
-    key: str
-    value: msgspec.Raw
 
 
 def folder_of(journal: Path) -> Path:
@@ -30,9 +23,7 @@ def folder_of(journal: Path) -> Path:
 def put_command(journal: Path, command: Command) -> None:
     """Leave a command for the owner. Raises BadFile, OSError."""
     folder_of(journal).mkdir(mode=0o700, exist_ok=True)
-    key, value = encode_record(command)
-    entry = _Entry(key, msgspec.Raw(value or b"null"))
-    write_file(_path(journal, command.key), msgspec.json.encode(entry).decode())
+    write_file(_path(journal, command.key), encode_entry(command))
 
 
 def remove_command(journal: Path, key: str) -> None:
@@ -56,8 +47,7 @@ def _path(journal: Path, key: str) -> Path:
 
 
 def _read(path: Path) -> Command | None:
-    with suppress(OSError, ValueError, msgspec.MsgspecError):
-        entry = msgspec.json.decode(path.read_bytes(), type=_Entry)
-        record = decode(entry.key, bytes(entry.value))
+    with suppress(OSError, ValueError):
+        record = decode_entry(path.read_bytes())
         return record if isinstance(record, Command) else None
     return None

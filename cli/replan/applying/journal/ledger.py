@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.records import (
     Application,
+    ApplicationChunk,
     ApplicationStatus,
     Forget,
     Kept,
@@ -137,14 +138,26 @@ class Ledger(Struct, frozen=True):
             if isinstance(r, Application) and r.plan_digest == plan_digest
         ]
 
-    def plan_text(self, application: str) -> str:
-        """The plan file of an application; empty where it is not kept any more."""
+    def kept_application(self, application: str) -> Application | None:
+        """The application of this id; None where it is not kept any more."""
+        record = self.records.get(f"{Application.begins}/{application}")
+        return record if isinstance(record, Application) else None
+
+    @property
+    def cancelling(self) -> bool:
+        """Whether the open application was cancelled, and is on its way to rest."""
+        return self.application is not None and bool(self.application.cancelled_by)
+
+    def text_of(self, kind: type[ApplicationChunk], application: str) -> str:
+        """What is kept of an application in pieces of this kind; empty where nothing is any more."""
         chunks = [
-            r
-            for r in self.records.values()
-            if isinstance(r, PlanChunk) and r.application == application
+            r for r in self.records.values() if isinstance(r, kind) and r.application == application
         ]
         return "".join(c.text for c in sorted(chunks, key=lambda c: c.index))
+
+    def plan_text(self, application: str) -> str:
+        """The plan file of an application; empty where it is not kept any more."""
+        return self.text_of(PlanChunk, application)
 
     def order(self, key: str) -> Order | None:
         """A remembered order by its key."""

@@ -13,11 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger
-from replan.applying.journal.records import (
-    Application,
-    OriginalsChunk,
-    pieces,
-)
+from replan.applying.journal.records import Application, OriginalsChunk
 from replan.errors import BadFile, BadUsage, Held
 from replan.model.configs import SettingName
 from replan.model.declared.placement import MoveThrottle
@@ -95,7 +91,7 @@ def decompressed(text: str, form: type[F]) -> F:
 
 def packed(application: str, kept: Originals) -> list[OriginalsChunk]:
     """The records that keep it."""
-    return [OriginalsChunk(application, n, t) for n, t in enumerate(pieces(compressed(kept)))]
+    return OriginalsChunk.of(application, compressed(kept))
 
 
 def unpacked(ledger: Ledger, application: Application) -> Originals | None:
@@ -104,14 +100,9 @@ def unpacked(ledger: Ledger, application: Application) -> Originals | None:
 
 
 def _unpacked(ledger: Ledger, application: Application, form: type[F]) -> F | None:
-    chunks = [
-        r
-        for r in ledger.records.values()
-        if isinstance(r, OriginalsChunk) and r.application == application.id
-    ]
-    if not chunks:
+    text = ledger.text_of(OriginalsChunk, application.id)
+    if not text:
         return None
-    text = "".join(c.text for c in sorted(chunks, key=lambda c: c.index))
     try:
         return decompressed(text, form)
     except ValueError as problem:
@@ -120,8 +111,8 @@ def _unpacked(ledger: Ledger, application: Application, form: type[F]) -> F | No
 
 def taken_back(ledger: Ledger, application: Application) -> Originals:
     """Of an application that takes another one back: what is kept of that one."""
-    known = ledger.records.get(f"app/{application.takes_back}")
-    kept = unpacked(ledger, known) if isinstance(known, Application) else None
+    known = ledger.kept_application(application.takes_back)
+    kept = None if known is None else unpacked(ledger, known)
     return Originals([]) if kept is None else kept
 
 

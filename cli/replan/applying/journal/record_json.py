@@ -61,6 +61,28 @@ def decode(key: str, text: bytes | None) -> Record:
         raise ValueError(f"record {key}: {error}") from error
 
 
+class _Entry(msgspec.Struct, frozen=True):
+    """A record in a file of its own."""
+
+    key: str
+    value: msgspec.Raw
+
+
+def encode_entry(record: Record) -> str:
+    """Key and value together, as a file holds one record."""
+    key, value = encode_record(record)
+    return msgspec.json.encode(_Entry(key, msgspec.Raw(value or b"null"))).decode()
+
+
+def decode_entry(text: bytes) -> Record:
+    """A record out of such a file; raises ValueError where it is none."""
+    try:
+        entry = msgspec.json.decode(text, type=_Entry)
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from error
+    return decode(entry.key, bytes(entry.value))
+
+
 def of_value(key: str, value: Any) -> Record:
     """A record out of its key and its parsed value; raises as `decode` does."""
     kind = _begins(key, RECORD_KINDS)

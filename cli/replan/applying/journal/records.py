@@ -10,7 +10,7 @@ cumulative: the latest one says all that is known of its step.
 from collections.abc import Hashable
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from msgspec import Meta, Struct
 
@@ -29,6 +29,7 @@ from replan.model.control_plane import ReplicaName
 from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.model.names import Replicas, TopicId, TopicPartition
 from replan.planning.plans.requests import RequestKind
+from replan.wording import UNLIMITED
 
 
 class Status(StrEnum):
@@ -257,6 +258,16 @@ SteeredRate = Annotated[str, Meta(pattern="^([0-9]{1,19}|unlimited)?$")]
 """Bytes per second, or `unlimited`; empty for what the plan says."""
 
 
+def rate_text(bytes_per_second: int | None) -> str:
+    """A rate as records have it; None: without a limit."""
+    return UNLIMITED if bytes_per_second is None else str(bytes_per_second)
+
+
+def rate_number(text: str) -> int | None:
+    """Bytes per second; None where there is no limit."""
+    return int(text) if text.isdigit() else None
+
+
 class ApplicationStatus(StrEnum):
     """How an application stands."""
 
@@ -353,13 +364,18 @@ def pieces(text: str) -> list[str]:
     return [text[at : at + CHUNK_CHARACTERS] for at in range(0, len(text), CHUNK_CHARACTERS)]
 
 
-class PlanChunk(Form, frozen=True):
-    """A piece of the plan file of an application."""
+class ApplicationChunk(Form, frozen=True):
+    """A piece of a text that is kept of an application."""
 
-    begins = "plan"
+    begins: ClassVar[str]
     application: Text
     index: Int32
     text: str
+
+    @classmethod
+    def of(cls, application: str, text: str) -> list[Self]:
+        """All pieces of a text."""
+        return [cls(application, index, piece) for index, piece in enumerate(pieces(text))]
 
     @property
     def key(self) -> str:
@@ -367,18 +383,16 @@ class PlanChunk(Form, frozen=True):
         return f"{self.begins}/{self.application}/{self.index:06d}"
 
 
-class OriginalsChunk(Form, frozen=True):
+class PlanChunk(ApplicationChunk, frozen=True):
+    """A piece of the plan file of an application."""
+
+    begins = "plan"
+
+
+class OriginalsChunk(ApplicationChunk, frozen=True):
     """A piece of what an ended application keeps of its moves (`originals`)."""
 
     begins = "originals"
-    application: Text
-    index: Int32
-    text: str
-
-    @property
-    def key(self) -> str:
-        """Its key."""
-        return f"{self.begins}/{self.application}/{self.index:06d}"
 
 
 class SavedReplicaList(Form, frozen=True):
@@ -483,7 +497,8 @@ class Command(Form, frozen=True):
         return f"{INBOX}{self.application}/{self.id}"
 
 
-INBOX = "inbox/"
+INBOX = f"{Command.begins}/"
+"""What the keys of commands begin with."""
 
 
 class LoopChunk(Form, frozen=True):
@@ -523,7 +538,7 @@ class Lease(Form, frozen=True):
         return LEASE
 
 
-LEASE = "lease/loop"
+LEASE = f"{Lease.begins}/loop"
 
 
 class LoopCommand(Form, frozen=True):

@@ -1,6 +1,6 @@
 """What is noted of throttles, commands and slow readings beside the partitions, and what is left over at the end."""
 
-from replan.applying.journal.records import Verb
+from replan.applying.journal.records import Verb, rate_number
 from replan.applying.reasons.reason import Leftover, Note
 from replan.model.configs import ConfigScope
 from replan.model.control_plane import TopicPermission
@@ -162,7 +162,7 @@ class Obeyed(Note, frozen=True):
     def __str__(self) -> str:
         to = ""
         if self.verb is Verb.THROTTLE:
-            to = f" {rate(int(self.rate) if self.rate.isdigit() else None)}"
+            to = f" {rate(rate_number(self.rate))}"
         if self.others is not None:
             to += (
                 ", other tools' reassignments, too" if self.others else ", replan's own copies only"

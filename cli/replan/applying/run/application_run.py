@@ -19,7 +19,14 @@ from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.originals import Originals, taken_back
-from replan.applying.journal.records import ApplicationStatus, Command, Record, Status, Verb
+from replan.applying.journal.records import (
+    Application,
+    ApplicationStatus,
+    Command,
+    Record,
+    Status,
+    Verb,
+)
 from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, TickInput
 from replan.applying.reasons.holds import (
@@ -32,10 +39,10 @@ from replan.applying.reasons.holds import (
 from replan.applying.reasons.notes import RefusedSetting
 from replan.applying.reasons.reason import HoldReason, Leftover
 from replan.applying.run.looking import Ports, TickReader, way_back_of_cancelled
-from replan.applying.run.opening import closing, copied_bytes, is_cancelled, kept, turned
+from replan.applying.run.opening import closing, copied_bytes, kept, turned
 from replan.applying.steering import for_application, keeps_throttles
 from replan.applying.steps.kinds import KINDS
-from replan.applying.steps.log_moves import LOG_MOVES
+from replan.applying.steps.log_moves import copying_within
 from replan.applying.steps.recovering import waits_until
 from replan.applying.throttles import leftovers, unread_lists
 from replan.applying.tick.decide import decide, lingering, may_arrive
@@ -226,12 +233,7 @@ def stopped_outcome(
     """The end of a process that leaves what runs to itself; `whole`: the application as it stands, `tick`: the last."""
     begun = {n for n, own in state.ledger.open.items() if own.expanding}
     running = begun & tick.look.running.keys()
-    within = {
-        m.partition
-        for m in (step.move for step in LOG_MOVES.pending(tick.job, state.ledger))
-        if (place := tick.look.places.get(m.broker, {}).get(m.partition)) is not None
-        and place.future_path == m.target
-    }
+    within = {name for name, _ in copying_within(state.ledger, tick.look)}
     return replace(
         whole,
         copying=tuple(sorted(running.union(state.others.found))),
@@ -425,9 +427,10 @@ class ApplicationRun:
             return self._stopped(self._leaving, tick, decision) if restored or late else None
         if self._works() or lingering(tick, state) or may_arrive(state):
             return None
-        if is_cancelled(state.ledger) and self._way_back is None:
-            return self._turned(tick)
-        keeps = keeps_throttles(self._job.plan.throttle, state.ledger.application)
+        application = state.ledger.application
+        if application is not None and application.cancelled_by and self._way_back is None:
+            return self._turned(application, tick)
+        keeps = keeps_throttles(self._job.plan.throttle, application)
         if not state.ledger.throttles or (keeps and restored):
             return self._closed()
         if self._ended_at is None or state.configs_unknown_since:
@@ -443,7 +446,7 @@ class ApplicationRun:
         if state.ledger.open or state.admitted or self._throttles_others():
             return True
         steps = [step for kind in KINDS for step in kind.pending(self._job, state.ledger)]
-        if is_cancelled(state.ledger):
+        if state.ledger.cancelling:
             return any(step.record is not None for step in steps)
         return bool(len(state.queue) or steps)
 
@@ -453,7 +456,7 @@ class ApplicationRun:
         over = state.others.over(self._ports.clock.now(), agreeing)
         return state.ledger.throttles_others and not over
 
-    def _turned(self, tick: TickInput) -> Outcome | None:
+    def _turned(self, cancelled: Application, tick: TickInput) -> Outcome | None:
         """Everything rests: end the cancelled application, and go on with the one that takes it back."""
         settings, ledger = self._job.settings, self._state.ledger
         if tick.now < self._turns_at:
@@ -469,7 +472,7 @@ class ApplicationRun:
         if not back.moves:
             self._way_back = back
             return None
-        records = turned(ledger, self._job.plan, back, settings)
+        records = turned(cancelled, ledger, self._job.plan, back, settings)
         try:
             self._append(records)
         except (BadFile, ClusterUnreachable) as error:

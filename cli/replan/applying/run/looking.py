@@ -12,16 +12,15 @@ from replan.applying.journal.records import Command
 from replan.applying.observation import Job, TickInput
 from replan.applying.run.opening import plan_back, unfinished
 from replan.applying.steps.log_moves import LOG_MOVES
-from replan.applying.steps.recovering import probe, to_probe
+from replan.applying.steps.recovering import probed
 from replan.applying.tick.questions import copying, urgent, wanted_by_tick
 from replan.applying.tick.run_state import RunState
 from replan.applying.views.progress import ProgressListener
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.model.broker import LogDir
-from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Look, Wanted
+from replan.model.control_plane import Clock, ClusterReader, ClusterWriter, Wanted
 from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.replica_logs import LogsFound
 from replan.planning.plans.plan import Plan
 
 
@@ -84,18 +83,12 @@ class TickReader(Struct, frozen=True):
             ended=ended,
             candidates=candidates,
             admitting=admitting,
-            logs=self._probed(state, complete),
+            logs=probed(self.ports.reader, job, state.ledger, complete),
             commands=tuple(commands),
             moment=job.settings.moment(),
             overslept=overslept,
         )
         return tick, state
-
-    def _probed(self, state: RunState, look: Look) -> dict[TopicPartition, LogsFound]:
-        """The logs that this tick is decided by."""
-        live = [b for b, broker in look.brokers.items() if broker.live]
-        logs = to_probe(self.job, state.ledger, look.partitions, live)
-        return probe(self.ports.reader, logs) if logs else {}
 
     def _now_and_then(self, state: RunState, now: float) -> RunState:
         """What is read while copies wait, and before a look, as it may take long; where that fails, it goes on."""

@@ -59,7 +59,6 @@ from replan.applying.journal.records import (
     Record,
     Status,
     StepRecord,
-    pieces,
 )
 from replan.applying.settings import Settings
 from replan.applying.steps.kinds import KINDS
@@ -130,6 +129,14 @@ def opening(
         if ledger.application.cancelled_by and not resumes:
             raise Held(_cancelled_text(ledger.application))
         return ()
+    application, more = _opened(plan, plan_digest, ledger, settings, others=others)
+    return application, *more
+
+
+def _opened(
+    plan: Plan, plan_digest: str, ledger: Ledger, settings: Settings, *, others: bool = False
+) -> tuple[Application, list[Record]]:
+    """The application of a plan where none is open, and what is written down with it."""
     application = Application(
         id=next_id(plan_digest, ledger.applications(plan_digest)),
         status=ApplicationStatus.OPEN,
@@ -146,7 +153,8 @@ def opening(
         others=others,
     )
     left = [replace(saved, kept=False) for saved in ledger.priors if saved.kept]
-    return application, *_chunks(application.id, dumps(plan)), *left, *_forgotten(ledger)
+    plan_chunks = PlanChunk.of(application.id, dumps(plan))
+    return application, [*plan_chunks, *left, *_forgotten(ledger)]
 
 
 def next_id(plan_digest: str, before: Iterable[Application]) -> str:
@@ -202,16 +210,12 @@ def check_same(application: Application, plan_digest: str) -> None:
         )
 
 
-def _chunks(application: str, text: str) -> list[PlanChunk]:
-    return [PlanChunk(application, n, piece) for n, piece in enumerate(pieces(text))]
-
-
 def closing(
     ledger: Ledger,
     status: ApplicationStatus,
     summary: str,
-    at: str = "",
-    plan: Plan | None = None,
+    at: str,
+    plan: Plan | None,
 ) -> tuple[Record, ...]:
     """The records that close the open application; `plan`: its plan, where this release can read it."""
     application = ledger.application
@@ -262,7 +266,7 @@ def ended(
     records: Iterable[Record],
     status: ApplicationStatus,
     summary: str,
-    at: str = "",
+    at: str,
 ) -> tuple[Record, ...]:
     """The records that end an application: what is over need not be kept."""
     over = {
@@ -278,11 +282,6 @@ def ended(
 def kept(ledger: Ledger) -> tuple[Record, ...]:
     """The records by which throttles of moves stay in place on purpose."""
     return tuple(replace(saved, kept=True) for saved in ledger.priors)
-
-
-def is_cancelled(ledger: Ledger) -> bool:
-    """Whether the open application is on its way to rest."""
-    return ledger.application is not None and bool(ledger.application.cancelled_by)
 
 
 def unfinished(ledger: Ledger, plan: Plan) -> list[Origin]:
@@ -308,11 +307,10 @@ def plan_back(ledger: Ledger, plan: Plan, snapshot: Snapshot) -> Plan:
     return way_back(wanted, snapshot)
 
 
-def turned(ledger: Ledger, plan: Plan, back: Plan, settings: Settings) -> tuple[Record, ...]:
-    """The records that end the cancelled application, and open the one that takes it back where something is to do."""
-    known = ledger.application
-    if known is None:
-        return ()
+def turned(
+    cancelled: Application, ledger: Ledger, plan: Plan, back: Plan, settings: Settings
+) -> tuple[Record, ...]:
+    """The records that end the cancelled application, and open the one that takes it back."""
     moves = results_of(sorted(ledger.owned), ledger, {})
     results = [
         r
@@ -322,13 +320,11 @@ def turned(ledger: Ledger, plan: Plan, back: Plan, settings: Settings) -> tuple[
     ending = closing(
         ledger, ApplicationStatus.CANCELLED, results_summary(results), settings.moment(), plan
     )
-    if not back.moves:
-        return ending
-    application, *more = opening(back, digest(back), ledger.after(ending), settings)
-    if not isinstance(application, Application):  # pragma: no cover - `opening` begins with it
-        raise TypeError(application)
+    application, more = _opened(back, digest(back), ledger.after(ending), settings)
     return (
         *ending,
-        replace(application, takes_back=known.id, rate=known.rate, brokers=known.brokers),
+        replace(
+            application, takes_back=cancelled.id, rate=cancelled.rate, brokers=cancelled.brokers
+        ),
         *more,
     )

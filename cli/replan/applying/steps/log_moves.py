@@ -154,7 +154,7 @@ class LogMoveKind(StepKind[LogMoveStep]):
         throttled = throttle_of(job.plan.throttle, ledger.application) is not None
         return Wanted(
             partitions=[m.partition for m in moves],
-            places_of=places_of(moves),
+            places_of=places_of(m.replica for m in moves),
             rates_of={m.broker for m in moves} if throttled else (),
         )
 
@@ -163,7 +163,8 @@ class LogMoveKind(StepKind[LogMoveStep]):
         names = [m.partition for m in plan.log_moves]
         if not names:
             return True
-        look = cluster.look(Wanted(partitions=names, places_of=places_of(plan.log_moves)))
+        places = places_of(m.replica for m in plan.log_moves)
+        look = cluster.look(Wanted(partitions=names, places_of=places))
         return all(_is_moved(m, look) for m in plan.log_moves)
 
     def requests(self, asks: Mapping[ReplicaName, str]) -> Requests:
@@ -178,20 +179,17 @@ class LogMoveKind(StepKind[LogMoveStep]):
 LOG_MOVES = LogMoveKind()
 
 
-def places_of(moves: Iterable[LogMove]) -> dict[BrokerId, list[TopicPartition]]:
-    """The replicas of these, by their broker."""
+def places_of(replicas: Iterable[ReplicaName]) -> dict[BrokerId, list[TopicPartition]]:
+    """These, by their broker."""
     by_broker: dict[BrokerId, list[TopicPartition]] = {}
-    for move in moves:
-        by_broker.setdefault(move.broker, []).append(move.partition)
+    for partition, broker in replicas:
+        by_broker.setdefault(broker, []).append(partition)
     return by_broker
 
 
 def places_of_begun(ledger: Ledger) -> dict[BrokerId, list[TopicPartition]]:
     """The replicas that were sent and have not ended, by their broker; as `abandon` has it, which reads no plan."""
-    by_broker: dict[BrokerId, list[TopicPartition]] = {}
-    for partition, broker in _begun(ledger):
-        by_broker.setdefault(broker, []).append(partition)
-    return by_broker
+    return places_of(_begun(ledger))
 
 
 def copying_within(ledger: Ledger, look: Look) -> dict[ReplicaName, str]:

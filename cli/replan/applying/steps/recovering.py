@@ -41,9 +41,8 @@ Of the others a look shows (`judge_cancelled`):
                                                 waits for a leader
     no leader, our list, which Kafka keeps      cancelled; the plan back refuses the partition by name
 
-`to_probe` says whose logs a look probes.
-
-Probes logs through the port: rounds of questions until the best log and all points of parting are known.
+Logs are probed through the port (`probe`), in rounds of questions until the best log and all points of parting are
+known; `to_probe` says whose.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -92,7 +91,14 @@ from replan.applying.steps.step import (
     ending,
     suspected,
 )
-from replan.model.control_plane import Answer, ClusterReader, ClusterWriter, ElectionType, Wanted
+from replan.model.control_plane import (
+    Answer,
+    ClusterReader,
+    ClusterWriter,
+    ElectionType,
+    Look,
+    Wanted,
+)
 from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
@@ -444,20 +450,23 @@ def waits_until(job: Job, ledger: Ledger, since: Mapping[TopicPartition, float])
     return max(ends, default=-inf)
 
 
-def to_probe(
-    job: Job,
-    ledger: Ledger,
-    states: Mapping[TopicPartition, PartitionState],
-    live: Iterable[BrokerId],
-) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-    """Whose logs this tick needs: all live replicas where something may be asked for, the leader where one is there."""
-    able, brokers = frozenset(live), dict[TopicPartition, tuple[BrokerId, ...]]()
+def probed(
+    reader: LogReader, job: Job, ledger: Ledger, look: Look
+) -> dict[TopicPartition, LogsFound]:
+    """What the logs hold that a tick is decided by; nothing is asked where it needs none."""
+    logs = to_probe(job, ledger, look)
+    return probe(reader, logs) if logs else {}
+
+
+def to_probe(job: Job, ledger: Ledger, look: Look) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+    """Whose logs a tick needs: all live replicas where something may be asked for, the leader where one is there."""
+    brokers = dict[TopicPartition, tuple[BrokerId, ...]]()
     for recovery in (step.recovery for step in RECOVERIES.pending(job, ledger)):
-        state = states.get(recovery.partition)
+        state = look.partitions.get(recovery.partition)
         if state is None or recovery.clean:
             continue
         if state.leader is None:
-            brokers[recovery.partition] = tuple(b for b in recovery.original if b in able)
+            brokers[recovery.partition] = tuple(b for b in recovery.original if look.live(b))
         elif state.leader == recovery.chosen and state.leader_epoch > recovery.leader_epoch:
             brokers[recovery.partition] = (state.leader,)
     return brokers

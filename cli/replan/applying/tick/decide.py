@@ -90,7 +90,14 @@ from replan.applying.reasons.holds import (
 from replan.applying.reasons.notes import ArrivedLate
 from replan.applying.reasons.reason import EndReason, HoldReason, Note
 from replan.applying.settings import Settings
-from replan.applying.steering import keeps_throttles, notes_of, obeyed_records, steered, throttle_of
+from replan.applying.steering import (
+    closed_by,
+    keeps_throttles,
+    notes_of,
+    obeyed_records,
+    steered,
+    throttle_of,
+)
 from replan.applying.steps.creating import CREATES
 from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.log_moves import LOG_MOVES, LogCopies, log_copies
@@ -546,10 +553,7 @@ class TickBuilder:
             self._draft.records += obeyed_records(
                 state.ledger, application, tick.commands, tick.settings.owner
             )
-            if application.paused_by:
-                self._admission = Paused(application.paused_by)
-            if application.cancelled_by:
-                self._admission = Cancelling(application.cancelled_by)
+            self._admission = closed_by(application) or self._admission
         self._slots = Slots.of({}, tick.settings.slots_per_broker)
         self._coordinators = Coordinators.at(tick.now, state.loads)
         self._room = state.room

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Container, Iterator, Mapping, 
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Protocol, overload
+from typing import overload
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from replan.applying.tick.run_state import Decision, RunState
 from replan.model.control_plane import ClusterReader, Wanted, by_broker
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.replica_logs import LogReader
 from replan.planning.findings.replica_progress import Reading
 from replan.planning.plans.moves import Move
 
@@ -320,12 +319,8 @@ def _within_brokers(tick: TickInput, state: RunState) -> Iterator[tuple[int, int
             yield move.bytes, move.bytes
 
 
-class ProgressReader(ClusterReader, LogReader, Protocol):
-    """A cluster that shows what runs and where logs end."""
-
-
 def read_progress(
-    reader: ProgressReader, names: Collection[TopicPartition], seconds: float = 0.0
+    reader: ClusterReader, names: Collection[TopicPartition], seconds: float = 0.0
 ) -> Reading:
     """Partitions with what runs on them, the sizes of their replicas, and where the logs of these end."""
     topics = {n.topic for n in names}

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.observation import Job, PartitionHistory, TickInput
 from replan.applying.other_tools import not_ours
-from replan.applying.reasons.holds import AwaitingThrottle, Cancelling, OthersFirst, Paused
+from replan.applying.reasons.holds import AwaitingThrottle, OthersFirst
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.settings import Settings
-from replan.applying.steps.recovering import probe, to_probe
+from replan.applying.steering import closed_by
+from replan.applying.steps.recovering import probed
 from replan.applying.tick.decide import decide
 from replan.applying.tick.questions import copying, wanted_by_tick
 from replan.applying.tick.run_state import first_state
@@ -60,19 +61,17 @@ def watched(
     sizes = by_broker(copying(state, job))
     look = reader.look(replace(wanted_by_tick(state, job, candidates), sizes_of=sizes))
     look = look if read is None else _without_begun_since(look, ledger, read)
-    live = [b for b, broker in look.brokers.items() if broker.live]
-    logs = to_probe(job, ledger, look.partitions, live)
     tick = TickInput(
         job=job,
         look=look,
         now=now,
         ended=now,
         candidates=candidates,
-        logs=probe(reader, logs) if logs else {},
+        logs=probed(reader, job, ledger, look),
     )
     state = replace(state, history=state.history.with_sizes(job.moves, look.sizes, now))
     decision, after = decide(tick, state.observed(tick))
-    closed = _closed(ledger)
+    closed = closed_by(ledger.application)
     waiting = job.moves.keys() - ledger.owned.keys()
     held: dict[TopicPartition, HoldReason] = (
         dict.fromkeys(waiting.difference(candidates), OthersFirst())
@@ -108,14 +107,6 @@ def _told(holds: Mapping[_K, HoldReason]) -> dict[_K, HoldReason]:
 def _is_next_to_set(why: HoldReason) -> bool:
     """Whether a throttle is all that is missing, and whoever performs the plan sets it without further ado."""
     return isinstance(why, AwaitingThrottle) and why == AwaitingThrottle()
-
-
-def _closed(ledger: Ledger) -> HoldReason | None:
-    """What keeps every partition that has not begun from it; `decide` does not look at these one by one then."""
-    known = ledger.application
-    if known is not None and known.cancelled_by:
-        return Cancelling(known.cancelled_by)
-    return Paused(known.paused_by) if known is not None and known.paused_by else None
 
 
 def _settings(ledger: Ledger) -> Settings:

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 
 def _steered_rate(text: str) -> str:
+    from replan.applying.journal.records import rate_text
     from replan.placement_file.units import parse_rate
 
     try:
         bytes_per_second = parse_rate(text)
     except ValueError as problem:
         raise typer.BadParameter(str(problem)) from problem
-    return "unlimited" if bytes_per_second is None else str(bytes_per_second)
+    return rate_text(bytes_per_second)
 
 
 def throttle_rate(
@@ -79,7 +80,7 @@ def throttle_rate(
       replan throttle 20MB/s --running --simulated cluster.json
     """
     from replan.applying.journal.ledger import Ledger
-    from replan.applying.journal.records import Verb
+    from replan.applying.journal.records import Verb, rate_number
     from replan.applying.other_tools import not_ours, plan_of_throttle
     from replan.applying.run.opening import open_plan
     from replan.applying.steering import MoveRates
@@ -87,7 +88,6 @@ def throttle_rate(
     from replan.commands.inputs.permissions import check_allowed
     from replan.commands.performing.application import perform
     from replan.model.control_plane import Wanted
-    from replan.wording import UNLIMITED
 
     with cluster.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()
@@ -105,7 +105,7 @@ def throttle_rate(
             if not copies:
                 result("no reassignment adds replicas now; there is nothing to throttle\n")
                 return Exit.OK
-            plan = plan_of_throttle(cluster_id, look, None if rate == UNLIMITED else int(rate))
+            plan = plan_of_throttle(cluster_id, look, rate_number(rate))
             check_allowed(plan, cluster, connection, {name.topic for name in copies})
             return perform(plan, cluster, connection, settings, detail, others=True)
         rates = MoveRates(rate)
@@ -131,6 +131,7 @@ def change_rates(cluster: Target, connection: Connection, rates: "MoveRates") ->
 
 def _changed(rates: "MoveRates", who: str, ledger: "Ledger") -> str:
     """The rate that holds now, and the brokers that keep another one, by the journal that the process at work has."""
+    from replan.applying.journal.records import rate_number
     from replan.applying.run.opening import open_plan
     from replan.applying.steering import kept_rates
     from replan.reporting.plans.plan_words import broker_rate
@@ -141,8 +142,8 @@ def _changed(rates: "MoveRates", who: str, ledger: "Ledger") -> str:
     own = {} if application is None else kept_rates(planned, application, rates)
     named = [f"broker {broker} has its own rate: {broker_rate(of)}" for broker, of in own.items()]
     lines = capped(named, limit=NAMES_SHOWN, noun="broker")
-    new = int(rates.rate) if rates.rate.isdigit() else None
-    return "".join(f"{line}\n" for line in (f"throttle: {shown(new)}, set by {who}", *lines))
+    new = shown(rate_number(rates.rate))
+    return "".join(f"{line}\n" for line in (f"throttle: {new}, set by {who}", *lines))
 
 
 def throttle_show(

@@ -16,6 +16,7 @@ from itertools import combinations
 
 from msgspec import Struct, field
 
+from replan.model.control_plane import by_broker
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import (
     NO_LEADER_EPOCH,
@@ -112,11 +113,7 @@ class Probing:
 
     def ends_wanted(self) -> dict[BrokerId, list[TopicPartition]]:
         """The first round: where logs end."""
-        by_broker: dict[BrokerId, list[TopicPartition]] = {}
-        for name, brokers in self._wanted.items():
-            for broker in brokers:
-                by_broker.setdefault(broker, []).append(name)
-        return by_broker
+        return by_broker(self._wanted)
 
     def with_ends(
         self, answers: Mapping[BrokerId, Mapping[TopicPartition, LogEnd | ProbeFailure]]
