@@ -99,16 +99,16 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "two looks agree before anything is concluded",
-        "applying/observation.py",
-        "        return suspected.get(suspicion, self.ended) <= self.now - needed\n",
-        "        return suspected.get(suspicion, self.ended) <= self.now\n",
+        "applying/partitions.py",
+        "        return suspected.get((subject, self.conclusion), tick.ended) <= tick.now - needed\n",
+        "        return suspected.get((subject, self.conclusion), tick.ended) <= tick.now\n",
         (f"{SMALL_WORLD}[brokers lag behind a new order, 4.3]", HOSTILE, STORIES),
     ),
     Safeguard(
         "what brokers show ends a partition only after it was shown for longer than metadata lag",
-        "applying/observation.py",
-        "        needed = self.settings.agreeing_seconds if listed else self.settings.ending_seconds\n",
-        "        needed = self.settings.agreeing_seconds if listed else self.settings.agreeing_seconds\n",
+        "applying/partitions.py",
+        "        needed = tick.settings.agreeing_seconds if listed else tick.settings.ending_seconds\n",
+        "        needed = tick.settings.agreeing_seconds if listed else tick.settings.agreeing_seconds\n",
         (
             f"{SMALL_WORLD}[brokers lag behind a new order, 4.3]",
             "tests/unit/applying/test_decide.py",

@@ -3,8 +3,7 @@
 What is concluded from it is in `partitions` and `decide`.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -376,9 +375,6 @@ def _resized(before: Size | None, size: int, now: float) -> Size:
     return Size(size, now, now if size != before.bytes else before.moved_at, speed)
 
 
-_K = TypeVar("_K", bound=Hashable)
-
-
 class Job(Struct, frozen=True):
     """What never changes while a plan is performed."""
 
@@ -421,15 +417,6 @@ class TickInput(Struct, frozen=True, kw_only=True):
     """The date and time, for people who read the journal; nothing is decided by it."""
     overslept: float = 0.0
     """Seconds that the pause before it was longer than wanted: a rehearsal skips time in which nothing happens."""
-
-    def agreed(self, suspected: Mapping[_K, float], suspicion: _K, *, listed: bool) -> bool:
-        """Whether looks have agreed on a suspicion for long enough to conclude; `suspected`: since when.
-
-        `listed`: it rests on what the controller lists, which is never old, or concludes nothing but another request.
-        All else rests on what brokers show, and ends a partition: it must have been shown for longer than metadata lag.
-        """
-        needed = self.settings.agreeing_seconds if listed else self.settings.ending_seconds
-        return suspected.get(suspicion, self.ended) <= self.now - needed
 
     @property
     def settings(self) -> Settings:

@@ -29,7 +29,7 @@ What to do about one partition, its next request, a wait, or its end, says `judg
 is cancelled, until it rests, `judge_cancelled`. The states of that are in `run.opening`. Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Generic, TypeVar
 
 from msgspec import Struct
@@ -45,7 +45,7 @@ from replan.applying.journal.records import (
     Record,
     Status,
 )
-from replan.applying.observation import unshown
+from replan.applying.observation import TickInput, unshown
 from replan.applying.reasons.ends import (
     ChangedElsewhere,
     EffectUndone,
@@ -325,7 +325,8 @@ def rejection_end(answer: Rejected, *, whole: bool = False) -> End:
     return End(Status.REJECTED, RejectedByKafka(answer.code, answer.name, answer.message, whole))
 
 
-Q = TypeVar("Q")
+Q = TypeVar("Q", bound=Hashable)
+S = TypeVar("S", bound=Hashable)
 
 
 class Suspect(Struct, Generic[Q], frozen=True):
@@ -333,6 +334,19 @@ class Suspect(Struct, Generic[Q], frozen=True):
 
     conclusion: Q | End
     reason: HoldReason
+
+    def agreed(
+        self, tick: TickInput, subject: S, suspected: Mapping[tuple[S, Hashable], float]
+    ) -> bool:
+        """Whether looks have agreed on it for long enough to conclude; `suspected`: since when.
+
+        What rests on what the controller lists, which is never old, or is nothing but another request, needs less. All
+        else rests on what brokers show, and ends something: it must have been shown for longer than metadata lag.
+        """
+        end = self.conclusion if isinstance(self.conclusion, End) else None
+        listed = end is None or (end.reason is not None and end.reason.listed)
+        needed = tick.settings.agreeing_seconds if listed else tick.settings.ending_seconds
+        return suspected.get((subject, self.conclusion), tick.ended) <= tick.now - needed
 
 
 MoveVerdict = Request | Hold | End | Suspect[Request]

@@ -21,6 +21,7 @@ from replan.applying.api import (
     Ledger,
     NextBatch,
     NotCreated,
+    OtherReassignment,
     PartitionsUnseen,
     Paused,
     Rechecking,
@@ -37,13 +38,14 @@ from replan.applying.api import (
     judge_steps,
     suspected,
 )
-from replan.model.api import Look, TopicPartition
+from replan.model.api import Look, TopicPartition, replicas
 
 NAME = TopicPartition(TOPIC, 7)
 SETTINGS = Settings()
 BEGUN = CreateRecord("a-1", TOPIC, TOPIC_ID, 8)
 GONE = suspected(Status.STALE, NotCreated())
 STALE = GONE.conclusion
+LISTED = suspected(Status.FOREIGN, OtherReassignment(replicas(1), replicas(1), ()))
 REJECTED = End(Status.REJECTED, NotCreated())
 DONE = End(Status.DONE)
 AGAIN: Suspect[Ask] = Suspect(Ask("once more"), PartitionsUnseen())
@@ -104,7 +106,9 @@ def test_what_is_asked_for_is_written_down_and_what_waits_says_why() -> None:
     assert statuses(decided(Drawn(REJECTED))) == [Status.REJECTED]
 
 
-@pytest.mark.parametrize(("verdict", "seconds"), [(GONE, SETTINGS.ending_seconds), (AGAIN, 5.0)])
+@pytest.mark.parametrize(
+    ("verdict", "seconds"), [(GONE, SETTINGS.ending_seconds), (LISTED, 5.0), (AGAIN, 5.0)]
+)
 def test_a_suspicion_becomes_its_conclusion_once_looks_have_agreed(
     verdict: Suspect[Ask], seconds: float
 ) -> None:

@@ -249,11 +249,9 @@ def _agreed(
     """The verdict, or a hold while looks do not agree on it; what was asked for again is to be agreed on again."""
     if not isinstance(verdict, Suspect):
         return verdict
-    suspicion = step.subject, verdict.conclusion
-    again = isinstance(verdict.conclusion, Ask)
-    agreed = given.tick.agreed(given.known.suspected, suspicion, listed=again)
-    if not (agreed and again):
-        into.suspected.append(suspicion)
+    agreed = verdict.agreed(given.tick, step.subject, given.known.suspected)
+    if not (agreed and isinstance(verdict.conclusion, Ask)):
+        into.suspected.append((step.subject, verdict.conclusion))
     return verdict.conclusion if agreed else Hold(verdict.reason)
 
 

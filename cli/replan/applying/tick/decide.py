@@ -129,7 +129,6 @@ from replan.applying.tick.run_state import (
     next_state,
     partition_input,
     quarantine_left,
-    suspicion_agreed,
 )
 from replan.model.configs import ConfigResource, ConfigScope, SettingName
 from replan.model.control_plane import Look
@@ -452,11 +451,8 @@ class Draft:
         if not isinstance(verdict, Suspect):
             return verdict
         self.suspected.append((name, verdict.conclusion))
-        return (
-            verdict.conclusion
-            if suspicion_agreed(self._tick, self._state, name, verdict)
-            else verdict
-        )
+        agreed = verdict.agreed(self._tick, name, self._state.moves.suspected)
+        return verdict.conclusion if agreed else verdict
 
     def phase(self, name: TopicPartition) -> Phase:
         """The phase of a partition as it is now."""

@@ -40,7 +40,6 @@ from replan.applying.partitions import (
     Parked,
     PartitionInput,
     Phase,
-    Suspect,
     Waiting,
     check_transition,
     new_and_cordoned,
@@ -492,17 +491,6 @@ class Unchanged:
 def quarantine_left(tick: TickInput, state: RunState, name: TopicPartition) -> float | None:
     """How long an earlier request of a partition may still be on its way."""
     return state.moves.arrives_within(name, tick.now, tick.settings.quarantine_seconds)
-
-
-def suspicion_agreed(
-    tick: TickInput, state: RunState, name: TopicPartition, suspect: Suspect[Request]
-) -> bool:
-    """Whether looks have agreed on a suspicion for long enough."""
-    conclusion = suspect.conclusion
-    listed = isinstance(conclusion, Request) or (
-        conclusion.reason is not None and conclusion.reason.listed
-    )
-    return tick.agreed(state.moves.suspected, (name, conclusion), listed=listed)
 
 
 class Decision(Struct, frozen=True, kw_only=True, dict=True):
