@@ -1,11 +1,8 @@
-"""Gives an open application up: its moves stay as they are, its throttles are put back.
+"""What is done to an application instead of going on with it: `throttle clear` and `abandon`.
 
-Nothing but the saved values in the journal is needed for it: no plan has to be readable, whatever version wrote it.
-
-Puts back the throttles that an application left behind, without going on with it.
-
-What a running copy of an open application needs stays, and so does everything that is not ours. Nothing but the saved
-values in the journal is needed for it: no plan is read, whatever version wrote it.
+Clearing puts back the throttles that it left behind. What a running copy of an open application needs stays, and so
+does everything that is not ours. Abandoning gives it up: its moves stay as they are, and its throttles are put back.
+Nothing but the saved values in the journal is needed for either: no plan has to be readable, whatever version wrote it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

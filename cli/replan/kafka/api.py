@@ -21,7 +21,6 @@ from replan.kafka.reads.look import *
 from replan.kafka.reads.partitions import *
 from replan.kafka.reads.patience import *
 from replan.kafka.record_batches import *
-from replan.kafka.secretive import *
 from replan.kafka.security import *
 from replan.kafka.tails import *
 from replan.kafka.tokens import *

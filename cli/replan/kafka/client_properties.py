@@ -1,21 +1,14 @@
-"""The Java client's spelling of security keys, as librdkafka spells them: the same file serves Kafka's own tools.
+"""Client properties in librdkafka's or the Java client's spelling, understood: the same file serves Kafka's own tools.
 
-Both clients of replan take what comes out, so one connection is never secured otherwise than the other. Certificates
-and keys of a keystore go through OpenSSL's program, since no library that replan needs reads PKCS12; they are never
-written to a disk.
-
-Client properties in librdkafka's or the Java client's spelling, understood.
+Both clients of replan take what comes out, in librdkafka's spelling, so one connection is never secured otherwise than
+the other. Certificates and keys of a keystore go through OpenSSL's program, since no library that replan needs reads
+PKCS12; they are never written to a disk.
 
 Tools that share a file with replan may know keys that replan does not. A key about security that is ignored is a
 risk, a connection that is verified by one and not by the other; so each of them is understood or refused by name.
 Other keys are tuning, and have no meaning here.
 
 Secrets are kept out of `repr` and out of every message: a message names keys, never values.
-
-As whom Kafka's brokers know a client, as far as its own properties say: no request asks them.
-
-The name is that of the default principal builder (DefaultKafkaPrincipalBuilder); a broker may map it to another one
-(ssl.principal.mapping.rules, sasl.kerberos.principal.to.local.rules).
 """
 
 import base64
@@ -31,8 +24,7 @@ from kafka.errors import KafkaError
 from msgspec import Struct, field
 
 from replan.errors import BadFile, BadUsage
-from replan.kafka.property_keys import UnsupportedKey
-from replan.kafka.secretive import Secretive
+from replan.kafka.property_keys import Secretive, UnsupportedKey
 from replan.kafka.security import Keystore, is_given, read_keystore, security, subject_of
 
 JAAS = "sasl.jaas.config"
@@ -317,7 +309,11 @@ ANONYMOUS = "User:ANONYMOUS"
 
 
 def principal_of(properties: ClientProperties) -> str:
-    """`User:NAME`, or words for one that cannot be known here."""
+    """As whom brokers know this client: `User:NAME`, or words for one that cannot be known here. No request asks them.
+
+    The name is that of the default principal builder (DefaultKafkaPrincipalBuilder); a broker may map it to another one
+    (ssl.principal.mapping.rules, sasl.kerberos.principal.to.local.rules).
+    """
     sasl, keys = properties.sasl, properties.librdkafka
     if sasl is None:
         if properties.tls is None or not is_given(keys):

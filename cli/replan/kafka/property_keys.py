@@ -1,6 +1,12 @@
-"""The keys of a properties file on their way to being understood, one by one: what nobody takes is refused by name."""
+"""What understanding a properties file rests on: keys that are taken one by one, and values that nobody is shown.
+
+A key that nobody takes is refused by name.
+"""
 
 from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
 
 # What the Java client knows and no connection of replan needs.
 _BROKERS_SIDE = "sasl.oauthbearer.jwks.endpoint.url"
@@ -47,3 +53,13 @@ class Keys:
                     f"{key} names Java code; write sasl.oauthbearer.method=oidc instead"
                 )
             raise UnsupportedKey(f"{key} is not supported, and a security key is never ignored")
+
+
+class Secretive(Struct, frozen=True):
+    """A value with a password or a key in it: no traceback and no log shows its fields."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(...)"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return []

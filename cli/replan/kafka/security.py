@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from replan.kafka.property_keys import Keys, UnsupportedKey
-from replan.kafka.secretive import Secretive
+from replan.kafka.property_keys import Keys, Secretive, UnsupportedKey
 
 # Java's keystores: what kind a file is, and the PEM that is in a PKCS12 one. Passwords go through a pipe.
 

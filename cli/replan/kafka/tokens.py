@@ -15,7 +15,7 @@ from typing import Any
 from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from replan.kafka.secretive import Secretive
+from replan.kafka.property_keys import Secretive
 
 _LIMIT_SECONDS = 10.0
 _SERVER_ERRORS = 500

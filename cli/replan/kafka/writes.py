@@ -158,8 +158,7 @@ def chunks(wanted: Iterable[_T], size: int) -> Iterator[list[_T]]:
 #
 # All changes of one topic or broker travel together and succeed or fail together. A broker's own configuration can be
 # changed only through that broker, so one that is fenced is answered here at once, and one that does not answer holds
-# up
-# nobody: all requests of a call are one round.
+# up nobody: all requests of a call are one round.
 
 RESOURCES_PER_REQUEST = 1000
 BROKER_CHANGE_SECONDS = 3.0

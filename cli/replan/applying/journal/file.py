@@ -5,10 +5,6 @@ replaces the journal takes it away from the process that has it: that one notice
 Compaction writes a new file, locked before it takes the place of the old one, whose bytes stay as `NAME.previous`.
 
 The lock reaches as far as flock: processes on one machine, or on one shared disk that supports it.
-
-The file of a journal on disk: opened under its lock, replaced whole, read and written in full.
-
-The lock is on the journal itself (flock), so that there is no other file whose removal would free it.
 """
 
 import errno

@@ -363,9 +363,9 @@ def as_sentence(message: str) -> str:
 def throttle_advice(code: int) -> str:
     """What to do about a throttle setting that Kafka refuses."""
     match code:
-        case 29 | 31:
+        case ErrorCode.TOPIC_AUTHORIZATION_FAILED | ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             return "grant ALTER_CONFIGS or plan without throttles"
-        case 44:
+        case ErrorCode.POLICY_VIOLATION:
             return (
                 "a policy of this cluster forbids it (alter.config.policy.class.name): ask those who run it to allow "
                 "throttles, or plan without them"

@@ -1,15 +1,11 @@
-"""How an open application and the throttles stand now, for those who only look: nothing is asked or written.
+"""What the journal says of a cluster, for those who only look: nothing is asked or written.
 
-Every command that plans or reports imports this, so it imports nothing of what decides. What partitions wait for is in
-`waiting`.
-
-A snapshot with what the journal says of it: what it adds (remembered orders, the open application and where that
-moves partitions to), and what is only there for a while.
+The open application (`open_application`); a snapshot as it is planned from (`as_planned_from`); every throttle setting,
+and whose it is (`found_throttles`). Every command that plans or reports imports this, so it imports nothing of what
+decides. What partitions wait for is in `waiting`.
 
 Throttles that moves have set are neither drift nor anything that a plan is to change: planning sees what was there
 before them, which is what they are restored to.
-
-Every throttle setting of a cluster, and whose it is, as far as the journal says: for those who only look.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -125,7 +121,10 @@ def knows_nothing(ledger: Ledger) -> bool:
 def as_planned_from(
     snapshot: Snapshot, ledger: Ledger, application: OpenApplication | None = None
 ) -> Snapshot:
-    """The snapshot as it is planned from; `application`: the open one of that journal."""
+    """The snapshot as it is planned from; `application`: the open one of that journal.
+
+    With the orders that are remembered and where the application moves partitions to, without its throttles.
+    """
     remembered = {**snapshot.remembered, **ledger.remembered()}
     return replace(
         snapshot,

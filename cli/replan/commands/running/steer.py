@@ -106,7 +106,7 @@ def take_from_process(cluster: LiveTarget, copies: "RunningCopies") -> None:
 
 
 def _await_release(cluster: LiveTarget, connection: Connection) -> None:
-    """Until the process has restored what no copy needs, and left; 85 s at most, as its requests take."""
+    """Until the process has restored what no copy needs, and left, `LEAVING_SECONDS` at most."""
     from replan.commands.inputs.journals import known_of
 
     cluster_id = connection.control_plane.cluster_id()

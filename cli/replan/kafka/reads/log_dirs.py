@@ -22,7 +22,7 @@ from replan.model.columns import Ints
 from replan.model.control_plane import LogPlace
 from replan.model.names import BrokerId, TopicPartition
 
-# Long answers about log directories, read without an object for each log (`rows` has those about partitions).
+# Long answers about log directories, read without an object for each log (`partitions` has those about partitions).
 #
 # The decoder knows Kafka's schema of DescribeLogDirsResponse (versions 4 and 5), and nothing else.
 

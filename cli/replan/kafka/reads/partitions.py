@@ -30,7 +30,7 @@ from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState, Reassignment
 
-# Long answers about partitions, read without an object for each (`log_rows` has those about logs).
+# Long answers about partitions, read without an object for each (`log_dirs` has those about logs).
 #
 # A cluster may have a million partitions. kafka-python makes an object of each, at 10 µs and 600 bytes; here rows of
 # the same shape are read together by numpy. The decoders know Kafka's schemas of DescribeTopicPartitionsResponse

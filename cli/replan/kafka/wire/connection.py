@@ -3,7 +3,8 @@
 A broker works on one request of a connection after another, so requests that are sent together are answered in the
 order in which they were sent, each by a broker that knows at least what it knew before.
 
-Also how many connections a process may have, and which brokers are silent, and when they are asked again.
+How many connections a process may have says `room_for_connections`; which brokers are silent, and when they are asked
+again, `Silence`.
 """
 
 import contextlib

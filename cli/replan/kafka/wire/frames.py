@@ -3,7 +3,8 @@
 kafka-python's message classes know Kafka's schemas; its networking is not used: it decodes where it reads, remembers
 failures instead of telling them, and cannot be given a deadline per broker.
 
-What a broker says of itself (ApiVersions): the requests it knows, what the cluster can do, how much it has read.
+`Abilities` is what a broker says of itself (ApiVersions): the requests it knows, what the cluster can do, how much it
+has read.
 """
 
 import struct

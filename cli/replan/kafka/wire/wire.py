@@ -51,7 +51,7 @@ _RACING = 3
 
 
 class Wire:
-    """Connections to one cluster; made by `bootstrap.connect`. Threads may share it, and take turns."""
+    """Connections to one cluster; made by `connect`. Threads may share it, and take turns."""
 
     def __init__(
         self,
