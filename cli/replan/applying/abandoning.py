@@ -114,11 +114,8 @@ def clear_throttles(
 
 def nothing_arrives(ledger: Ledger) -> list[Record]:
     """The records of requests of which none can arrive any more: whoever resumes need not wait for them again."""
-    return [
-        replace(own, asked=replace(own.asked, confirmed=True))
-        for own in ledger.owned.values()
-        if own.asked is not None and not own.asked.confirmed
-    ]
+    owned = ((own, own.confirmed()) for own in ledger.owned.values())
+    return [after for before, after in owned if after is not before]
 
 
 class ClusterPorts(Struct, frozen=True):
@@ -562,13 +559,9 @@ def _without_copies(
                 before = pauses.pop(n, None)
                 if not isinstance(answer, Accepted):
                     pauses[n] = again(before, ports.clock.now())
-            known = [
-                replace(own, asked=replace(own.asked, confirmed=True))
-                for n in due
-                if not isinstance(answers.partitions.get(n), OutcomeUnknown | None)
-                and (own := ledger.owned[n]).asked is not None
-            ]
-            ledger = ledger.after(known)
+            known = (n for n in due if n in answers.partitions)
+            definite = (n for n in known if not isinstance(answers.partitions[n], OutcomeUnknown))
+            ledger = ledger.after([ledger.owned[n].confirmed() for n in definite])
             all_answers = (*answers.partitions.values(), *answers.steps.values())
             if any(isinstance(answer, OutcomeUnknown) for answer in all_answers):
                 since = ports.clock.now()

@@ -484,8 +484,8 @@ def _broken(given: PartitionInput) -> Suspect[Request] | None:
 
 def _progressed(given: PartitionInput, own: MoveRecord, asked: LastRequest) -> MoveRecord:
     """What the answer and the look add to the record."""
-    if given.quarantine_seconds is None and not asked.confirmed:
-        own = replace(own, asked=replace(asked, confirmed=True))
+    if given.quarantine_seconds is None:
+        own = own.confirmed()
     reached = Reached.NOTHING if asked.kind is RequestKind.CANCEL else _reached(given)
     return replace(own, reached=reached) if reached > own.reached else own
 

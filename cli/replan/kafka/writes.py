@@ -43,7 +43,7 @@ from replan.model.control_plane import (
     ReplicaName,
 )
 from replan.model.error_codes import ErrorCode
-from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition, by_topic
 
 # Replicas to other log directories of their brokers: AlterReplicaLogDirs (KIP-113), sent once to each broker.
 #
@@ -72,9 +72,9 @@ def move_logs(wire: Wire, paths: Mapping[ReplicaName, str]) -> dict[ReplicaName,
 
 
 def _log_dirs_request(paths: Mapping[TopicPartition, str]) -> Any:
-    grouped: dict[str, dict[str, list[int]]] = {}
+    grouped: dict[str, list[TopicPartition]] = {}
     for name, path in sorted(paths.items()):
-        grouped.setdefault(path, {}).setdefault(name.topic, []).append(name.partition)
+        grouped.setdefault(path, []).append(name)
     directory = AlterReplicaLogDirs.AlterReplicaLogDir
     return AlterReplicaLogDirs(
         dirs=[
@@ -82,10 +82,10 @@ def _log_dirs_request(paths: Mapping[TopicPartition, str]) -> Any:
                 path=path,
                 topics=[
                     directory.AlterReplicaLogDirTopic(name=topic, partitions=of)
-                    for topic, of in topics.items()
+                    for topic, of in by_topic(names).items()
                 ],
             )
-            for path, topics in grouped.items()
+            for path, names in grouped.items()
         ]
     )
 
@@ -313,13 +313,12 @@ def send_elections(
 
 
 def _election_request(partitions: Collection[TopicPartition], kind: ElectionType) -> Any:
-    numbers: dict[str, list[int]] = {}
-    for name in partitions:
-        numbers.setdefault(name.topic, []).append(name.partition)
     topic = ElectLeaders.TopicPartitions
     return ElectLeaders(
         election_type=int(kind),
-        topic_partitions=[topic(topic=name, partitions=of) for name, of in numbers.items()],
+        topic_partitions=[
+            topic(topic=name, partitions=of) for name, of in by_topic(partitions).items()
+        ],
         timeout_ms=WRITE_TIMEOUT_MS,
         min_version=1,  # version 0 knows only preferred elections
     )

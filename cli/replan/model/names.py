@@ -21,6 +21,14 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+def by_topic(names: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """The numbers of these partitions by their topic, both in the order in which they come."""
+    numbers: dict[str, list[int]] = {}
+    for topic, number in names:
+        numbers.setdefault(topic, []).append(number)
+    return numbers
+
+
 def replicas(*ids: int) -> Replicas:
     """Make a list of replicas out of plain numbers."""
     return tuple(BrokerId(i) for i in ids)

@@ -13,6 +13,7 @@ from enum import IntEnum, StrEnum
 from typing import Annotated, ClassVar, Self
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from replan.documents.typed import (
     BrokerIds,
@@ -94,6 +95,12 @@ class MoveRecord(Form, frozen=True):
     def cancelling(self) -> bool:
         """Whether a cancel is what was asked last: it may not have arrived."""
         return self.asked is not None and self.asked.kind is RequestKind.CANCEL
+
+    def confirmed(self) -> "MoveRecord":
+        """The same once the outcome of its last request is definite."""
+        if self.asked is None or self.asked.confirmed:
+            return self
+        return replace(self, asked=replace(self.asked, confirmed=True))
 
     @property
     def given_up(self) -> bool:

@@ -20,7 +20,7 @@ from replan.kafka.wire.wire import Wire
 from replan.model.broker import LogDir
 from replan.model.columns import Ints
 from replan.model.control_plane import LogPlace
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, TopicPartition, by_topic
 
 # Long answers about log directories, read without an object for each log (`partitions` has those about partitions).
 #
@@ -263,11 +263,9 @@ def places_question(wanted: Collection[TopicPartition]) -> NamedQuestion:
 
 
 def _topics(names: Collection[TopicPartition]) -> Any:
-    numbers: dict[str, list[int]] = {}
-    for topic, partition in sorted(names):
-        numbers.setdefault(topic, []).append(partition)
     topic_of = DescribeLogDirs.DescribableLogDirTopic
-    return [topic_of(topic=name, partitions=of) for name, of in numbers.items()]
+    numbers = by_topic(sorted(names))
+    return [topic_of(topic=topic, partitions=of) for topic, of in numbers.items()]
 
 
 def directories(answers: Mapping[BrokerId, Sequence[Directory]]) -> Iterator[LogDir]:

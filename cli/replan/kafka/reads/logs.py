@@ -16,7 +16,7 @@ from replan.kafka.messages import Fetch, ListOffsets
 from replan.kafka.wire.frames import Question, unchecked
 from replan.kafka.wire.wire import Wire
 from replan.model.error_codes import ErrorCode
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, TopicPartition, by_topic
 from replan.model.replica_logs import NO_LEADER_EPOCH, EpochEnd, LogEnd, ProbeFailure, ProbeProblem
 
 PROBE_SECONDS = 5.0
@@ -133,7 +133,7 @@ def _asking_offsets(wanted: Collection[TopicPartition], timestamp: int, version:
                 name=topic,
                 partitions=[partition_of(partition_index=p, timestamp=timestamp) for p in numbers],
             )
-            for topic, numbers in _by_topic(wanted).items()
+            for topic, numbers in by_topic(sorted(wanted)).items()
         ],
         min_version=version,
     )
@@ -170,18 +170,11 @@ def fetch(
                     for number in numbers
                 ],
             )
-            for topic, numbers in _by_topic(wanted).items()
+            for topic, numbers in by_topic(sorted(wanted)).items()
         ],
         min_version=_FETCH_BY_NAME,
         max_version=_FETCH_BY_NAME,
     )
-
-
-def _by_topic(wanted: Collection[TopicPartition]) -> dict[str, list[int]]:
-    numbers: dict[str, list[int]] = {}
-    for topic, partition in sorted(wanted):
-        numbers.setdefault(topic, []).append(partition)
-    return numbers
 
 
 def _ends(answer: Any) -> Iterator[tuple[TopicPartition, LogEnd | ProbeFailure]]:

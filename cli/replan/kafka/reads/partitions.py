@@ -27,7 +27,7 @@ from replan.kafka.reads.patience import NamedQuestion, Reads
 from replan.kafka.wire.frames import LONGEST_ONE_BYTE, Cursor, Question
 from replan.model.columns import Ints, list_column, number_column
 from replan.model.error_codes import ErrorCode
-from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, by_topic
 from replan.model.partition import PartitionState, Reassignment
 
 # Long answers about partitions, read without an object for each (`log_dirs` has those about logs).
@@ -258,11 +258,8 @@ def wanted_rows(
     reads: Reads, wanted: Collection[TopicPartition], counts: Mapping[str, int]
 ) -> list[NamedQuestion]:
     """The questions for some partitions; `counts` has how many partitions topics are known to have."""
-    numbers: dict[str, list[int]] = {}
-    for topic, partition in sorted(wanted):
-        numbers.setdefault(topic, []).append(partition)
     whole, asked = [], []
-    for topic, of in numbers.items():
+    for topic, of in by_topic(sorted(wanted)).items():
         runs = _runs(of)
         if counts.get(topic, 0) - len(of) > ROWS_INSTEAD_OF_A_REQUEST * len(runs):
             for first, last in runs:
@@ -307,9 +304,7 @@ def states(
     read_pages: Sequence[Page], wanted: Collection[TopicPartition]
 ) -> dict[TopicPartition, PartitionState]:
     """The named partitions as objects, with the lists of the pages; those that do not exist are left out."""
-    asked: dict[str, list[int]] = {}
-    for partition in wanted:
-        asked.setdefault(partition.topic, []).append(partition.partition)
+    asked = by_topic(wanted)
     states: dict[TopicPartition, PartitionState] = {}
     for page in read_pages:
         columns = page.columns()
