@@ -153,7 +153,7 @@ class Look(Struct, frozen=True, kw_only=True):
         return registered is not None and registered.live
 
 
-def by_broker(
+def replicas_by_broker(
     replicas: Mapping[TopicPartition, Iterable[BrokerId]],
 ) -> dict[BrokerId, list[TopicPartition]]:
     """The partitions of each broker, as `Wanted.sizes_of` takes them."""
