@@ -66,6 +66,54 @@ def test_a_folder_at_a_revision(work: Path, capsys: pytest.CaptureFixture[str]) 
     assert said(capsys, "HEAD", "-f", "placements", wanted=0)[0] == "Both mean the same.\n"
 
 
+@pytest.mark.parametrize(
+    ("files", "named", "error"),
+    [
+        ({"empty/notes.txt": "no placement"}, ("empty",), "empty: this folder has no *.yaml"),
+        (
+            {"sub/deep/a.yaml": BEFORE, "sub/.b.yaml": AFTER},
+            ("sub",),
+            "sub: this folder has no *.yaml",
+        ),
+        ({"all/a.yaml": BEFORE}, ("all", "./all/a.yaml"), "all/a.yaml: given twice"),
+        (
+            {"all/a.yaml/b": BEFORE},
+            ("all",),
+            "all/a.yaml: this is a folder, where a file is expected",
+        ),
+        ({"wide/a.yaml": "\0version: 1"}, ("wide",), "wide/a.yaml:1:1: this is a binary file"),
+    ],
+    ids=["no YAML", "hidden or deeper", "twice", "a folder of that name", "no text"],
+)
+def test_what_is_no_placement_in_the_working_tree_is_none_at_a_revision(
+    work: Path,
+    files: dict[str, str],
+    named: tuple[str, ...],
+    error: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, text in files.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(text)
+    commit(work, {})
+    options = [word for name in named for word in ("-f", name)]
+    (work / "other.yaml").write_text(BEFORE)
+    at_revision = said(capsys, "HEAD", "other.yaml", *options, wanted=1)[1]
+    assert run(["validate", *options]) == 1
+    in_tree = capsys.readouterr()[1]
+    assert error in in_tree
+    assert error in at_revision
+
+
+def test_names_that_git_quotes_are_read_at_a_revision(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work / "all").mkdir()
+    (work / "all" / "größe.yaml").write_text(BEFORE)
+    commit(work, {})
+    assert said(capsys, "HEAD", "-f", "all", wanted=0)[0] == "Both mean the same.\n"
+
+
 def test_two_files_outside_of_any_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

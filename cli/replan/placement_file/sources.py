@@ -10,7 +10,7 @@ import codecs
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -25,6 +25,7 @@ from replan.wording import count
 SUFFIXES = frozenset({".yaml", ".yml"})
 MOST_PLACEMENT_BYTES = 2**28
 """A hundred thousand explicit lists have some 10 MB."""
+NO_FILE = "this is a folder, where a file is expected; rename it"
 _WIDE_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LINE_END = re.compile(r"\r\n?|\n")
 
@@ -51,18 +52,33 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 
     Folders below a folder and names that begin with a dot are not read.
     """
+    return each_once((file for path in paths for file in _files_of(path)), _resolved)
+
+
+def each_once(files: Iterable[Path], identity_of: Callable[[Path], Path]) -> list[Path]:
+    """The files, of which there is one, and none is another one again. Raises BadPlacement."""
     by_identity: dict[Path, Path] = {}
-    for path in paths:
-        for file in _files_of(path):
-            identity = _resolved(file)
-            if identity in by_identity:
-                raise BadPlacement(
-                    f"{file}: given twice (first as {by_identity[identity]}); name each file once"
-                )
-            by_identity[identity] = file
+    for file in files:
+        identity = identity_of(file)
+        if identity in by_identity:
+            raise BadPlacement(
+                f"{file}: given twice (first as {by_identity[identity]}); name each file once"
+            )
+        by_identity[identity] = file
     if not by_identity:
         raise BadPlacement("no placement given; name a file or a folder with -f")
     return list(by_identity.values())
+
+
+def chosen_in(folder: str, names: Iterable[str]) -> list[str]:
+    """Of what lies in a folder the names that are meant, sorted. Raises BadPlacement where there are none."""
+    chosen = sorted(n for n in names if Path(n).suffix in SUFFIXES and not n.startswith("."))
+    if not chosen:
+        raise BadPlacement(
+            f"{folder}: this folder has no *.yaml and no *.yml; "
+            "name a folder that has some (folders below it are not searched), or a file"
+        )
+    return chosen
 
 
 def read_source(path: Path) -> Source:
@@ -98,16 +114,10 @@ def _files_of(path: Path) -> list[Path]:
     try:
         if not path.is_dir():
             return [path]
-        inside = sorted(path.iterdir())
+        inside = [file.name for file in path.iterdir()]
     except (OSError, ValueError) as problem:
         raise BadPlacement(f"{path}: {_reason(problem)}") from problem
-    chosen = [p for p in inside if p.suffix in SUFFIXES and not p.name.startswith(".")]
-    if not chosen:
-        raise BadPlacement(
-            f"{path}: this folder has no *.yaml and no *.yml; "
-            "name a folder that has some (folders below it are not searched), or a file"
-        )
-    return chosen
+    return [path / name for name in chosen_in(str(path), inside)]
 
 
 def _resolved(file: Path) -> Path:
@@ -124,7 +134,7 @@ def _reason(problem: Exception) -> str:
         case PermissionError():
             return "no permission to read it; run as a user who may, or change its mode"
         case IsADirectoryError():
-            return "this is a folder, where a file is expected; rename it"
+            return NO_FILE
         case NotADirectoryError():
             return "a part of this path is a file, not a folder; check the path"
         case OSError():

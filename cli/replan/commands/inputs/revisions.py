@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +21,14 @@ from replan.errors import BadPlacement, BadUsage, ClusterUnreachable
 from replan.model.declared.placement import Placement
 from replan.placement_file.load import load_placement, load_sources
 from replan.placement_file.read import texts_of
-from replan.placement_file.sources import SUFFIXES, Source, find_files
+from replan.placement_file.sources import (
+    NO_FILE,
+    Source,
+    chosen_in,
+    decoded_source,
+    each_once,
+    find_files,
+)
 from replan.placement_file.yaml_text import fastest_parser
 
 FETCH_SECONDS = 120.0
@@ -90,26 +97,16 @@ class Checkout(Struct, frozen=True):
         kept = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}
         environment = {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
         try:
-            done = subprocess.run(  # noqa: S603  # the words are ours; URL and ref come after `--`
-                ["git", *words],  # noqa: S607
-                cwd=self.folder,
-                env=environment,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=FETCH_SECONDS,
-                check=False,
-            )
-        except FileNotFoundError as problem:
-            raise BadUsage("--git needs the command git, which is not on the PATH") from problem
+            done = _run_git(words, self.folder, environment, FETCH_SECONDS)
         except subprocess.TimeoutExpired as problem:
             raise ClusterUnreachable(
                 f"{self.shown}: git {words[0]} took more than {FETCH_SECONDS:.0f} s"
             ) from problem
         if done.returncode:
-            said = _SECRET.sub("", done.stderr.strip()) or f"exit code {done.returncode}"
+            stderr = done.stderr.decode(errors="replace").strip()
+            said = _SECRET.sub("", stderr) or f"exit code {done.returncode}"
             raise ClusterUnreachable(f"{self.shown} {self.ref}: git {words[0]}: {said}")
-        return done.stdout
+        return done.stdout.decode(errors="replace")
 
 
 @contextmanager
@@ -130,34 +127,55 @@ def placement_at(named: str, files: Sequence[Path]) -> Placement:
         return load_placement([Path(named)] if named else files)
     if _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{named}^{{commit}}") is None:
         raise BadUsage(f"{named}: neither a file or folder nor a git revision here; check the name")
-    sources = [source for file in files for source in _at(named, file)]
-    return load_sources(sources, fastest_parser())
+    found = each_once(
+        (file for path in files for file in _files_at(named, path)),
+        lambda file: Path(os.path.normpath(file)),
+    )
+    return load_sources([_source_at(named, file) for file in found], fastest_parser())
 
 
-def _at(revision: str, path: Path) -> Iterator[Source]:
-    """The text of a file, or of the YAML files of a folder, at a revision."""
+def _files_at(revision: str, path: Path) -> list[Path]:
+    """A file, or the YAML files of a folder, at a revision: as they are found in the working tree."""
     kind = _git("cat-file", "-t", f"{revision}:./{path}")
     if kind is None:
         raise BadPlacement(
             f"{revision}: there is no {path}; name the files of that revision with -f"
         )
-    paths = [path]
-    if kind.strip() == "tree":
-        inside = (_git("ls-tree", "--name-only", f"{revision}:./{path}") or "").splitlines()
-        paths = [path / name for name in inside if Path(name).suffix in SUFFIXES and name[0] != "."]
-    for file in paths:
-        yield Source(f"{revision}:{file}", _git("show", f"{revision}:./{file}") or "")
+    if kind.strip() != b"tree":
+        return [path]
+    inside = _git("ls-tree", "-z", "--name-only", f"{revision}:./{path}") or b""
+    names = (os.fsdecode(name) for name in inside.split(b"\0"))
+    return [path / name for name in chosen_in(f"{revision}:{path}", names)]
 
 
-def _git(*arguments: str) -> str | None:
-    """What git prints; None where it fails. Raises BadUsage where there is no git."""
+def _source_at(revision: str, file: Path) -> Source:
+    raw, name = _git("cat-file", "blob", f"{revision}:./{file}"), f"{revision}:{file}"
+    if raw is None:
+        raise BadPlacement(f"{name}: {NO_FILE}")
+    return decoded_source(name, raw)
+
+
+def _git(*words: str) -> bytes | None:
+    """What git prints here; None where it fails. Raises BadUsage where there is no git."""
+    done = _run_git(words)
+    return done.stdout if done.returncode == 0 else None
+
+
+def _run_git(
+    words: Sequence[str],
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    limit_seconds: float | None = None,
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run git, here or in a folder. Raises BadUsage where there is none, and TimeoutExpired."""
     try:
-        done = subprocess.run(  # noqa: S603 - a revision is one argument, and no option
-            ["git", *arguments],  # noqa: S607
+        return subprocess.run(  # noqa: S603  # a revision is one argument and no option; URL and ref come after `--`
+            ["git", *words],  # noqa: S607
+            cwd=folder,
+            env=environment,
             capture_output=True,
-            text=True,
+            timeout=limit_seconds,
             check=False,
         )
     except FileNotFoundError as problem:
-        raise BadUsage("git is not installed; name two files instead") from problem
-    return done.stdout if done.returncode == 0 else None
+        raise BadUsage("this needs the command git, which is not on the PATH") from problem
