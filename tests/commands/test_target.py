@@ -11,7 +11,6 @@ from replan.commands.api import (
     BOOTSTRAP_VARIABLE,
     CONFIG_VARIABLE,
     DEFAULT_FILES,
-    DEFAULT_TIMEOUT_SECONDS,
     JournaledTarget,
     LiveTarget,
     OptionalTarget,
@@ -19,6 +18,7 @@ from replan.commands.api import (
     placement_files,
 )
 from replan.errors import BadUsage
+from replan.model.api import TIMEOUT_SECONDS
 
 FILE, PROPERTIES = Path("cluster.json"), Path("client.properties")
 
@@ -122,8 +122,8 @@ def test_properties_of_the_environment_are_not_for_a_cluster_of_the_fleet_file(
 
 def test_what_is_written_counts_although_it_is_the_default(fleet: Path) -> None:
     """`-f placement.yaml` and `--timeout 60s` beside a cluster whose entry says something else."""
-    eu = LiveTarget(fleet_cluster="eu", fleet=fleet, timeout=DEFAULT_TIMEOUT_SECONDS)
-    assert eu.timeout_seconds == DEFAULT_TIMEOUT_SECONDS
+    eu = LiveTarget(fleet_cluster="eu", fleet=fleet, timeout=TIMEOUT_SECONDS)
+    assert eu.timeout_seconds == TIMEOUT_SECONDS
     assert placement_files(DEFAULT_FILES, eu) == DEFAULT_FILES
     assert placement_files([FILE], eu) == [FILE]
     assert placement_files(None) == DEFAULT_FILES

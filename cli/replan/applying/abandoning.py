@@ -87,7 +87,7 @@ from replan.model.control_plane import (
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.requests import CANCEL, RequestKind
-from replan.wording import capped, count
+from replan.wording import NAMES_SHOWN, capped, count
 
 
 def clear_throttles(
@@ -400,7 +400,7 @@ def left_running(ledger: Ledger, reader: ClusterReader) -> list[Order]:
 
 def left_running_text(orders: Sequence[Order]) -> str:
     """That these run, and how they end."""
-    named = ", ".join(capped([str(order.partition) for order in orders], limit=20))
+    named = ", ".join(capped([str(order.partition) for order in orders], limit=NAMES_SHOWN))
     return (
         f"reassignments that ended ones have begun still run: {named}\n"
         "`replan abandon --cancel-copies` cancels them."
@@ -472,7 +472,7 @@ def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies
         names = [name for name in names if name in others]
     if names:
         copying = sorted(set(names))
-        named = ", ".join(capped(list(map(str, copying)), limit=20))
+        named = ", ".join(capped(list(map(str, copying)), limit=NAMES_SHOWN))
         raise Held(
             f"{count(len(copying), 'copy')} of the application still run: {named}; nothing was given up\n"
             "Three ways on: --cancel-copies cancels those of the application; --unthrottled lets them run on without a "
@@ -575,7 +575,7 @@ def _no_effect(
     lines = [f"cancelling has no effect on {_named(stuck)}; the application stays open"]
     lines += capped(
         [f"  {n}: {a.code} {a.name}: {a.message}" for n, a in stuck.items() if a is not None],
-        limit=20,
+        limit=NAMES_SHOWN,
     )
     if leaderless:
         lines.append(
@@ -587,4 +587,4 @@ def _no_effect(
 
 
 def _named(names: Iterable[TopicPartition]) -> str:
-    return ", ".join(capped(list(map(str, sorted(names))), limit=20))
+    return ", ".join(capped(list(map(str, sorted(names))), limit=NAMES_SHOWN))

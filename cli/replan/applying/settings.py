@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.planning.plans.requests import SLOTS
+from replan.planning.plans.requests import SETTLE_SECONDS, SLOTS
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -24,8 +24,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The same where elections run, and nothing but their end is waited for."""
     rest_times: float = 0.0
     """Pauses are so many times as long as ticks take, up to two of `poll_seconds`."""
-    settle_seconds: float = 15.0
-    """Longer than broker.session.timeout.ms (9 s): a killed broker counts as in sync for so long."""
+    settle_seconds: float = SETTLE_SECONDS
     quarantine_seconds: float = 85.0
     """A broker re-sends a forwarded request for up to 60 s plus its TimeoutMs (10 s), and what a look allowed is sent
     no later than 12 s after it (`look_seconds`); rounded up."""

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from replan.errors import BadUsage
+from replan.model.access import TIMEOUT_SECONDS
 from replan.model.declared.policy import Prices
 from replan.model.declared.topic_patterns import winners
 from replan.placement_file.schema import accepts
@@ -26,7 +27,6 @@ from replan.placement_file.yaml_text import (
 )
 
 FLEET = "fleet.v1.json"
-DEFAULT_TIMEOUT_SECONDS = 60.0
 CLUSTER_SOURCES = ("bootstrapServers", "simulated", "snapshot")
 
 
@@ -40,7 +40,7 @@ class FleetCluster(Struct, frozen=True):
     snapshot: Path | str | None = None
     """A path, or the address of a store; so is the placement."""
     placement: Path | str | None = None
-    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+    timeout_seconds: float = TIMEOUT_SECONDS
     prices: Prices | None = None
     owners: Mapping[str, str] = field(default_factory=dict)
     """By topic or pattern, the most particular one counts; `*` is for all else: internal topics, and what has none."""
@@ -137,7 +137,7 @@ def _cluster(
         place("simulated"),
         place("snapshot"),
         place("placement"),
-        DEFAULT_TIMEOUT_SECONDS if timeout is None else parse_seconds(timeout),
+        TIMEOUT_SECONDS if timeout is None else parse_seconds(timeout),
         _prices(entry.get("prices", fleet.get("prices"))),
         {**fleet.get("owners", {}), **entry.get("owners", {})},
     )

@@ -12,7 +12,7 @@ from replan.kafka.reads.look import EarlierLooks, observe, read_look
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.wire import Wire, connect
 from replan.kafka.writes import alter, move_logs, reassign, send_create_partitions, send_elections
-from replan.model.access import Access, ClockDifference
+from replan.model.access import TIMEOUT_SECONDS, Access, ClockDifference
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigChange, ConfigResource
 from replan.model.control_plane import (
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from replan.kafka.journal.topic import JournalTopic
     from replan.kafka.tails import Tails
 
-TIMEOUT_SECONDS = 60.0
-"""How long readings are tried: longer than the 30 s for which brokers keep talking to a frozen controller
-(controller.socket.timeout.ms)."""
 BOOTSTRAP_SECONDS = 10.0
 
 

@@ -10,6 +10,10 @@ from msgspec import Struct
 
 from replan.model.names import BrokerId
 
+TIMEOUT_SECONDS = 60.0
+"""How long a cluster may take to answer, unless `--timeout` or a fleet file says otherwise: longer than the 30 s for
+which brokers keep talking to a frozen controller (controller.socket.timeout.ms)."""
+
 Operations = frozenset[str]
 """Kafka's names of operations: `Describe`, `AlterConfigs` … (org.apache.kafka.common.acl.AclOperation)."""
 

@@ -17,7 +17,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.placement_file.scalars import means_itself
 from replan.placement_file.schemas import PLACEMENT
-from replan.wording import capped, listed
+from replan.wording import NAMES_SHOWN, capped, listed
 
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 
@@ -119,7 +119,7 @@ def topics_named(snapshot: Snapshot, wanted: Sequence[str]) -> frozenset[str]:
         matching = {name for name in names if matches(pattern, name)}
         hidden = [name for name in snapshot.hidden if matches(pattern, name)]
         if hidden and not matching:
-            named = listed(capped(hidden, limit=20))
+            named = listed(capped(hidden, limit=NAMES_SHOWN))
             raise ClusterRefused(
                 f"Describe is not allowed on {named}; this user needs the ACL Describe on Topic"
             )

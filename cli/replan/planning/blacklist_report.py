@@ -9,7 +9,7 @@ from replan.model.columns import to_matrix
 from replan.model.declared.placement import LeaderBlacklist, Placement, RackBlacklist
 from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.acknowledged import passed
+from replan.planning.comparison.acknowledged import review_due
 from replan.planning.comparison.blacklist import (
     has_ended,
     with_brokers_of_racks,
@@ -97,5 +97,4 @@ def _state(entry: LeaderBlacklist, snapshot: Snapshot) -> EntryState:
         return EntryState.RACK_UNKNOWN
     if has_ended(entry, snapshot):
         return EntryState.ENDED
-    due = entry.review_by is not None and passed(entry.review_by, snapshot)
-    return EntryState.REVIEW_DUE if due else EntryState.IN_FORCE
+    return EntryState.REVIEW_DUE if review_due(entry, snapshot) else EntryState.IN_FORCE

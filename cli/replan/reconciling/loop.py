@@ -31,7 +31,7 @@ from replan.errors import (
     UnsafePlan,
     WrongCluster,
 )
-from replan.model.declared.reconcile import DeviationKind
+from replan.model.declared.reconcile import REST_SECONDS, DeviationKind
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.findings.drift_classes import DriftRule
@@ -109,7 +109,7 @@ class LoopSettings(Struct, frozen=True, kw_only=True):
     """How a loop runs; times in seconds."""
 
     owner: str
-    every: float = 300.0
+    every: float = REST_SECONDS
     dry_run: bool = False
     proposes: bool = False
     """Whether somebody wants to hear what it proposes; planning that takes as long as any plan."""

@@ -11,7 +11,7 @@ import msgspec
 
 from replan.applying.journal.records import moment_of
 from replan.model.declared.placement import Placement
-from replan.model.declared.reconcile import DeviationKind
+from replan.model.declared.reconcile import REST_SECONDS, DeviationKind
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.wording import count, duration, listed, size
@@ -540,7 +540,7 @@ class LoopStatus(Value, frozen=True):
     cluster_name: str = ""
     source: PlacementSource | None = None
     dry_run: bool = False
-    every_seconds: float = 300.0
+    every_seconds: float = REST_SECONDS
     rounds_begun: int = 0
     """By this process."""
     looked_at: float | None = None

@@ -52,7 +52,7 @@ from replan.rehearsal.result import (
 )
 from replan.simulator.cluster.apply_fault import apply_fault
 from replan.simulator.cluster.physical_state import Simulation
-from replan.wording import capped, duration
+from replan.wording import NAMES_SHOWN, capped, duration
 
 Trajectories = Mapping[TopicPartition, Trajectory]
 
@@ -322,7 +322,7 @@ def _held_back(finding: ComparedRun) -> Iterator[str]:
     if names:
         yield (
             "while no process was at work, or no broker answered it, replicas that were out of sync caught up under "
-            f"the copies' throttle, later than without the plan: {', '.join(capped(sorted(names), limit=20))}"
+            f"the copies' throttle, later than without the plan: {', '.join(capped(sorted(names), limit=NAMES_SHOWN))}"
         )
 
 
@@ -348,7 +348,7 @@ def _growth(finding: ComparedRun) -> Iterator[str]:
     if short:
         yield (
             "what producers write meanwhile is more than the disks have room for, unless retention deletes as much, "
-            f"which a rehearsal takes for granted: brokers {', '.join(capped(short, limit=20))}"
+            f"which a rehearsal takes for granted: brokers {', '.join(capped(short, limit=NAMES_SHOWN))}"
         )
 
 

@@ -18,7 +18,7 @@ from replan.applying.journal.records import Command, LoopCommand, Record, Verb
 from replan.applying.settings import Settings
 from replan.applying.views.progress import Progress
 from replan.model.declared.placement import Placement
-from replan.model.declared.reconcile import Reconcile
+from replan.model.declared.reconcile import REST_SECONDS, Reconcile
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.planning.plans.plan import Plan
 from replan.reconciling.loop import LONGEST_REST_SECONDS, Loop, LoopSettings
@@ -93,7 +93,7 @@ def run_loop(
     seconds: float,
     schedule: Schedule = (),
     *,
-    every: float = 300.0,
+    every: float = REST_SECONDS,
     settings: Settings | None = None,
     store: LoopStore | None = None,
     journal: MemoryJournal | None = None,

@@ -251,7 +251,7 @@ WARNINGS: Mapping[WarningKind, str] = {
         "consider setting it to false"
     ),
     WarningKind.CONVERGING: "a reassignment to the declared list is already running: {named}",
-    WarningKind.BLACKLIST_UNREGISTERED: (
+    WarningKind.ENTRY_UNREGISTERED: (
         "{where}: broker {broker} is not registered; its entry does nothing"
     ),
     WarningKind.MATCHES_NOTHING: (

@@ -10,6 +10,7 @@ cumulative: the latest one says all that is known of its step.
 from collections.abc import Hashable
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
+from time import time
 from typing import Annotated, ClassVar, Self
 
 from msgspec import Meta, Struct
@@ -592,7 +593,7 @@ Record = Kept | Forget
 
 def timestamp_now() -> str:
     """Now, as RFC 3339 writes it: UTC, whole seconds."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment_of(time())
 
 
 def moment_of(seconds: float) -> str:

@@ -6,7 +6,7 @@ from replan.model.configs import ConfigScope
 from replan.model.control_plane import TopicPermission
 from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.wording import brokers, capped, rate
+from replan.wording import NAMES_SHOWN, brokers, capped, rate
 
 
 def _set(*, again: bool) -> str:
@@ -189,7 +189,7 @@ class ListsLeft(Note, frozen=True):
     partitions: tuple[TopicPartition, ...]
 
     def __str__(self) -> str:
-        names = ", ".join(capped(self.partitions, str, limit=20))
+        names = ", ".join(capped(self.partitions, str, limit=NAMES_SHOWN))
         return (
             f"with more replicas than before, as their moves had begun to add some: {names}; the next plan makes "
             "them as they were, or as the placement declares them"

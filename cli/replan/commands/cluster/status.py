@@ -5,7 +5,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
@@ -322,9 +321,9 @@ class _Watcher(Struct):
 
     def _moment(self, snapshot: "Snapshot") -> str:
         """When it was looked at; of a simulated cluster, on its own clock."""
-        if not self.cluster.is_real:
-            return snapshot.observed_at
-        return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        from replan.applying.journal.records import timestamp_now
+
+        return timestamp_now() if self.cluster.is_real else snapshot.observed_at
 
     def _read(self, asked: "Collection[AskedPartition]") -> "tuple[Reading | None, Reading | None]":
         """The reading to measure rates by, and the one of now."""

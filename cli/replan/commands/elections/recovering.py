@@ -20,7 +20,7 @@ from replan.commands.inputs.options import AS, Allow, Detail, Pace
 from replan.commands.inputs.target import LiveTarget
 from replan.commands.inputs.unread import note_unread
 from replan.errors import BadFile, BadUsage, Exit
-from replan.wording import capped
+from replan.wording import NAMES_SHOWN, capped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,7 +181,9 @@ def _desired(path: Path, *, required: bool) -> "dict[TopicPartition, BrokerId]":
     without = [f"{of.where}: {name}" for name, of in entries.items() if of.leader is None]
     if required and without:
         raise BadFile(
-            "\n".join(capped([f"{line} has no desiredLeader" for line in without], limit=20))
+            "\n".join(
+                capped([f"{line} has no desiredLeader" for line in without], limit=NAMES_SHOWN)
+            )
             + "\nName the replica that is to lead each: desiredLeader: 3, or --leader 3 for all of them"
         )
     return {name: of.leader for name, of in entries.items() if of.leader is not None}

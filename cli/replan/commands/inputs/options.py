@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from replan.commands.inputs.target import Target, seconds
 from replan.errors import BadUsage
+from replan.planning.plans.requests import SETTLE_SECONDS, SLOTS
 
 if TYPE_CHECKING:
     from replan.applying.settings import Settings
@@ -46,7 +47,6 @@ Topics = Annotated[
     list[str] | None,
     typer.Option("--topic", metavar="NAME", help="Only topics of this name or glob; repeatable."),
 ]
-REST_SECONDS = 300.0
 Every = Annotated[
     float,
     typer.Option(
@@ -208,11 +208,11 @@ class Pace(Struct, frozen=True):
         typer.Option(
             metavar="SECONDS",
             min=1,
-            show_default="15",
+            show_default=f"{SETTLE_SECONDS:.0f}",
             help="How long all replicas of a target must stay in sync before a replica is removed. "
             "Keep it above the brokers' session timeout (9 s): until then a dead broker counts as in sync.",
         ),
-    ] = 15.0
+    ] = SETTLE_SECONDS
     slots: Annotated[
         int,
         typer.Option(
@@ -220,7 +220,7 @@ class Pace(Struct, frozen=True):
             min=1,
             help="How many copies a broker sends, and how many it receives, at the same time.",
         ),
-    ] = 5
+    ] = SLOTS
     give_up_after: Annotated[
         float | None,
         typer.Option(

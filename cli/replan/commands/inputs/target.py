@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from replan.errors import BadUsage
+from replan.model.access import TIMEOUT_SECONDS
 from replan.model.declared.policy import Prices
 from replan.model.names import JOURNAL_TOPIC
 
@@ -60,8 +61,6 @@ def journal_place(text: str | JournalPlace) -> JournalPlace:
 
 
 FLEET_FILE = Path("fleet.yaml")
-DEFAULT_TIMEOUT_SECONDS = 60.0
-"""Longer than the 30 s for which brokers keep talking to a frozen controller (controller.socket.timeout.ms)."""
 BOOTSTRAP_VARIABLE = "REPLAN_BOOTSTRAP_SERVER"
 SIMULATED_VARIABLE = "REPLAN_SIMULATED"
 CONFIG_VARIABLE = "REPLAN_COMMAND_CONFIG"
@@ -147,7 +146,7 @@ class Target(Struct, frozen=True):
         typer.Option(
             metavar="DURATION",
             parser=seconds,
-            show_default=f"{DEFAULT_TIMEOUT_SECONDS:.0f}s",
+            show_default=f"{TIMEOUT_SECONDS:.0f}s",
             help="How long a real cluster may take to answer, e.g. 3s or 2m: for connecting, and for each request with "
             "all its attempts. Waits are not limited by it.",
         ),
@@ -222,7 +221,7 @@ class Target(Struct, frozen=True):
     @property
     def timeout_seconds(self) -> float:
         """How long the cluster may take to answer."""
-        return DEFAULT_TIMEOUT_SECONDS if self.timeout is None else self.timeout
+        return TIMEOUT_SECONDS if self.timeout is None else self.timeout
 
     def _set(self, name: str, value: object) -> None:
         force_setattr(self, name, value)

@@ -44,7 +44,7 @@ from replan.reporting.application.outcome_text import refused_line, render_outco
 from replan.reporting.cluster.status_text import throttle_lines
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.plan_report import plan_lines
-from replan.wording import capped, count
+from replan.wording import NAMES_SHOWN, capped, count
 
 
 class FilesPlan(Struct, frozen=True):
@@ -147,7 +147,9 @@ def begun_plan(cluster: LiveTarget, connection: Connection, to: str = "resume") 
 def check_all(plan: Plan) -> None:
     """Raise UnsafePlan where a rule refuses a part of the plan, Held where other parties alone are in the way."""
     if plan.refusals:
-        named = "\n".join(f"  {line}" for line in capped(plan.refusals, refused_line, limit=20))
+        named = "\n".join(
+            f"  {line}" for line in capped(plan.refusals, refused_line, limit=NAMES_SHOWN)
+        )
         raise (Held if plan.left_out is Exit.HELD else UnsafePlan)(
             f"--all-or-nothing: {left_out_text(plan.refusals)}; nothing applied:\n{named}\n"
             "Fix these, or take the partitions out of the placement, and plan again."

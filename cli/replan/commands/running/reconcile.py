@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from replan.commands.frame.output import note
 from replan.commands.inputs.options import (
-    REST_SECONDS,
     BalanceRates,
     Every,
     Pace,
@@ -21,6 +20,7 @@ from replan.commands.inputs.options import (
 from replan.commands.inputs.target import Connection, LiveTarget
 from replan.commands.observing.watchers import Watching
 from replan.errors import BadUsage, Exit
+from replan.model.declared.reconcile import REST_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,6 @@ from msgspec.structs import asdict
 from replan.commands.frame.output import keep_inputs, write
 from replan.commands.inputs.options import (
     AS,
-    REST_SECONDS,
     Every,
     Faults,
     OutputFile,
@@ -22,6 +21,7 @@ from replan.commands.inputs.options import (
 )
 from replan.commands.inputs.target import OptionalTarget, seconds
 from replan.errors import BadUsage, Exit
+from replan.model.declared.reconcile import REST_SECONDS
 from replan.wording import DAY_SECONDS
 
 if TYPE_CHECKING:

@@ -6,6 +6,9 @@ from fractions import Fraction
 
 from msgspec import Struct, field
 
+REST_SECONDS = 300.0
+"""How long a loop rests between two rounds, unless `--every` says another time, if nothing is due before."""
+
 
 class DeviationKind(StrEnum):
     """What happened, as `reconcile.putRight` spells it; in the order in which reports list them."""

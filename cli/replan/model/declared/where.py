@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from replan.errors import BadPlacement
-from replan.wording import capped
+from replan.wording import NAMES_SHOWN, capped
 
 
 class Where(Struct, frozen=True, order=True):
@@ -40,4 +40,4 @@ class MistakenPlacement(BadPlacement):
 
     def __init__(self, mistakes: Sequence[Mistake], *, noun: str = "", way_out: str = "") -> None:
         self.mistakes = tuple(mistakes)
-        super().__init__("\n".join(capped(mistakes, limit=20, noun=noun, way_out=way_out)))
+        super().__init__("\n".join(capped(mistakes, limit=NAMES_SHOWN, noun=noun, way_out=way_out)))

@@ -10,8 +10,9 @@ import numpy as np
 from msgspec import Struct
 
 from replan.model.columns import Flags, Ints, list_lengths, take, to_matrix
-from replan.model.declared.placement import Placement
+from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.declared.policy import Acknowledgement
+from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist
 from replan.model.declared.topic_patterns import by_particularity
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot, effective_minimums, topic_codes
@@ -33,6 +34,14 @@ class Unacknowledged(Struct, frozen=True):
 def passed(date: str, snapshot: Snapshot) -> bool:
     """Whether a date had passed when the snapshot was taken."""
     return date < snapshot.observed_at
+
+
+def review_due(
+    entry: LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist, snapshot: Snapshot
+) -> str | None:
+    """The `reviewBy` of an entry of a blacklist once it has passed; the entry stays in force."""
+    date = entry.review_by
+    return date if date is not None and passed(date, snapshot) else None
 
 
 def acknowledgements_of(

@@ -24,7 +24,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.compared import Comparison
-from replan.planning.comparison.acknowledged import passed
+from replan.planning.comparison.acknowledged import review_due
 from replan.planning.comparison.alignment import (
     Alignment,
     PartitionCount,
@@ -421,7 +421,7 @@ def _review_due(placement: Placement, snapshot: Snapshot) -> Iterator[Difference
         (OtherKind.LOG_DIR_BLACKLIST, placement.log_dir_blacklist),
     ):
         for entry in entries:
-            if entry.review_by is not None and passed(entry.review_by, snapshot):
+            if review_due(entry, snapshot):
                 yield Difference(
                     DriftRule.DATE_PASSED, kind, broker=entry.broker, detail=str(entry.where)
                 )

@@ -17,7 +17,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import JudgedBy, Rates, check_rates
 from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import SLOTS
-from replan.wording import capped, count
+from replan.wording import NAMES_SHOWN, capped, count
 
 SLOW_PARTITIONS_SHOWN = 5
 
@@ -44,7 +44,9 @@ class NeverConverges(UnsafePlan):
 
     def __init__(self, too_slow: Sequence[TooSlow]) -> None:
         self.too_slow = tuple(too_slow)
-        lines = "\n".join(f"  {line}" for line in capped(self.too_slow, _sentence, limit=20))
+        lines = "\n".join(
+            f"  {line}" for line in capped(self.too_slow, _sentence, limit=NAMES_SHOWN)
+        )
         super().__init__(
             f"the throttle never lets the copies of {count(len(self.too_slow), 'broker side')} end, so the plan is "
             f"refused as a whole:\n{lines}\n"

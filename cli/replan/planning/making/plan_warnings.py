@@ -14,7 +14,7 @@ from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist, Sprea
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison
-from replan.planning.comparison.acknowledged import Unacknowledged, passed
+from replan.planning.comparison.acknowledged import Unacknowledged, passed, review_due
 from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
 from replan.planning.comparison.blacklist import blacklist_reaches, has_ended, in_force
 from replan.planning.comparison.diff import DifferenceKind, Differences
@@ -217,7 +217,7 @@ def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning
     for entry in sorted(placement.leader_entries, key=lambda e: (e.broker, e.where)):
         facts: Facts = {"where": str(entry.where), "broker": entry.broker}
         if entry.broker not in registered:
-            yield PlanWarning(WarningKind.BLACKLIST_UNREGISTERED, facts)
+            yield PlanWarning(WarningKind.ENTRY_UNREGISTERED, facts)
         yield from _review_due(entry, snapshot)
     for log_dir in sorted(placement.log_dir_blacklist, key=lambda e: (e.broker, e.path)):
         yield from _review_due(log_dir, snapshot)
@@ -251,7 +251,7 @@ def _last_leaders(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarn
                 yield PlanWarning(WarningKind.UNKNOWN_RACK, gone)
         elif entry not in registered:
             facts: Facts = {"where": str(where), "broker": entry}
-            yield PlanWarning(WarningKind.BLACKLIST_UNREGISTERED, facts)
+            yield PlanWarning(WarningKind.ENTRY_UNREGISTERED, facts)
 
 
 def ended_entries(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
@@ -265,9 +265,10 @@ def ended_entries(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarn
 def _review_due(
     entry: LeaderBlacklist | ReplicaBlacklist | LogDirBlacklist, snapshot: Snapshot
 ) -> Iterator[PlanWarning]:
-    if entry.review_by is not None and passed(entry.review_by, snapshot):
+    date = review_due(entry, snapshot)
+    if date is not None:
         facts: Facts = {"where": str(entry.where), "broker": entry.broker}
-        yield PlanWarning(WarningKind.BLACKLIST_REVIEW_DUE, {**facts, "reviewBy": entry.review_by})
+        yield PlanWarning(WarningKind.BLACKLIST_REVIEW_DUE, {**facts, "reviewBy": date})
 
 
 def log_dir_warnings(drains: LogDrains) -> Iterator[PlanWarning]:

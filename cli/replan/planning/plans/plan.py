@@ -108,7 +108,7 @@ class WarningKind(StrEnum):
     FENCED_TARGET = "fenced-target"
     UNCLEAN_ELECTION = "unclean-election"
     CONVERGING = "converging"
-    BLACKLIST_UNREGISTERED = "blacklist-unregistered"
+    ENTRY_UNREGISTERED = "entry-unregistered"
     BLACKLIST_REVIEW_DUE = "blacklist-review-due"
     BLACKLIST_CAUGHT_UP = "blacklist-caught-up"
     BLACKLIST_STAYS = "blacklist-stays"
@@ -217,7 +217,7 @@ FACTS: Mapping[RefusalRule | WarningKind, tuple[str, ...]] = {
     WarningKind.FENCED_TARGET: ("broker",),
     WarningKind.UNCLEAN_ELECTION: ("topics", "count"),
     WarningKind.CONVERGING: ("partitions", "count"),
-    WarningKind.BLACKLIST_UNREGISTERED: ("where", "broker"),
+    WarningKind.ENTRY_UNREGISTERED: ("where", "broker"),
     WarningKind.BLACKLIST_REVIEW_DUE: ("where", "broker", "reviewBy"),
     WarningKind.BLACKLIST_CAUGHT_UP: ("where", "broker"),
     WarningKind.BLACKLIST_STAYS: ("brokers", "partitions", "count"),

@@ -13,6 +13,9 @@ from replan.model.names import Replicas
 
 SLOTS = 5
 """Copies of a broker at once, unless `apply --slots` says another number."""
+SETTLE_SECONDS = 15.0
+"""How long all replicas of a target must stay in sync, unless `apply --settle` says another time. Longer than
+broker.session.timeout.ms (9 s): a killed broker counts as in sync for so long."""
 
 
 class RequestKind(StrEnum):

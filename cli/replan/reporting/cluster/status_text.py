@@ -36,7 +36,17 @@ from replan.reporting.sentences import (
     elr_gone_text,
     unclean_text,
 )
-from replan.wording import LINES_LISTED, brokers, capped, count, duration, left_out, rate, size
+from replan.wording import (
+    LINES_LISTED,
+    NAMES_SHOWN,
+    brokers,
+    capped,
+    count,
+    duration,
+    left_out,
+    rate,
+    size,
+)
 
 REPLICA_HEADS = ("Topic", "Partition", "Broker", "Status", "Copied", "Rate", "Left", "Whose")
 
@@ -369,7 +379,7 @@ def status_lines(status: ClusterStatus, *, everything: bool = False) -> list[Lin
     lines += [line(Span(f"Warning: {text}", Tone.CHANGES), hang=4) for text in warnings]
     lines += _unhealthy_lines(health.unhealthy, alike=None if everything else ALIKE_SHOWN)
     if status.stopped:
-        where = ", ".join(capped(list(map(str, status.stopped)), limit=20))
+        where = ", ".join(capped(list(map(str, status.stopped)), limit=NAMES_SHOWN))
         partitions = count(len(status.stopped), "partition")
         text = f"Not as wanted, and not running: {partitions}: {where}."
         lines.append(line(Span(text, Tone.GOES), hang=4))

@@ -35,7 +35,7 @@ from replan.reporting.sentences import (
     unclean_text,
     warning_text,
 )
-from replan.wording import brokers, capped, count, left_out
+from replan.wording import NAMES_SHOWN, brokers, capped, count, left_out
 
 MEANINGS: Mapping[DifferenceKind | OtherKind, str] = {
     DifferenceKind.MISSING: "declared, but not in the cluster",
@@ -160,7 +160,7 @@ def acknowledged(report: DriftReport) -> list[str]:
     known = report.drift.acknowledged
     if not known:
         return []
-    names = ", ".join(capped(known, limit=20))
+    names = ", ".join(capped(known, limit=NAMES_SHOWN))
     return [f"{count(len(known), 'partition')} acknowledged, so not counted: {names}."]
 
 
