@@ -8,7 +8,6 @@ from replan.reconciling.history import *
 from replan.reconciling.loop import *
 from replan.reconciling.memory import *
 from replan.reconciling.ports import *
-from replan.reconciling.proposing import *
 from replan.reconciling.rounds import *
 from replan.reconciling.standing import *
 from replan.reconciling.status import *

@@ -61,8 +61,13 @@ from replan.reconciling.guard import BY_LOOP, Guard
 from replan.reconciling.history import History, remembered
 from replan.reconciling.memory import Begun, Memory
 from replan.reconciling.ports import LoopPorts, Read
-from replan.reconciling.proposing import proposable, proposal_of
-from replan.reconciling.rounds import Refusals, first_part, unhealthy
+from replan.reconciling.rounds import (
+    Refusals,
+    first_part,
+    proposable,
+    proposal_of,
+    unhealthy,
+)
 from replan.reconciling.status import (
     LISTED_DEVIATIONS,
     Deviation,

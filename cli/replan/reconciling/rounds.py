@@ -1,4 +1,7 @@
-"""What a round compares and plans: pure. The shell around it is `loop`."""
+"""What a round plans of what is due, and what it proposes to people of what policy does not allow: pure.
+
+The shell around it is `loop`.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -7,7 +10,7 @@ from msgspec.structs import replace
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.reconcile import DeviationKind
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.part import Scope
 from replan.planning.findings.full_log_dirs import names_of
@@ -16,7 +19,7 @@ from replan.planning.making.planner import plan_of
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
-from replan.reconciling.decision import FoundDeviation
+from replan.reconciling.decision import FoundDeviation, Judged
 from replan.reconciling.deviations import (
     LOG_DIRS_KEY,
     Looked,
@@ -26,7 +29,15 @@ from replan.reconciling.deviations import (
     needs,
     replaced,
 )
-from replan.reconciling.status import Refused, RunsElsewhere, WhyNot
+from replan.reconciling.status import (
+    DeclaredByList,
+    NoHistory,
+    NotAllowed,
+    Proposal,
+    Refused,
+    RunsElsewhere,
+    WhyNot,
+)
 
 
 def plan_due(placement: Placement, looked: Looked, due: Sequence[FoundDeviation]) -> Plan:
@@ -146,3 +157,56 @@ class Refusals(Struct, frozen=True):
         """Why nothing of a deviation is planned; None where something is."""
         reasons = [self.by_partition.get(name) for name in deviation.partitions]
         return reasons[0] if reasons and all(reasons) else None
+
+
+DOWN_SECONDS = 1_800.0
+"""How long a broker is down, or a directory full, before a way out is proposed, where policy has no time for it: before
+that it may be a restart."""
+
+
+def proposable(
+    placement: Placement, judged: Sequence[Judged], now: float
+) -> tuple[FoundDeviation, ...]:
+    """What of the deviations only a person may have put right, by a plan or by other lists."""
+    times = {
+        kind: placement.reconcile.put_right.get(kind, DOWN_SECONDS)
+        for kind in (DeviationKind.BROKER_DOWN, DeviationKind.LOG_DIR_FULL)
+    }
+    return tuple(
+        one.found
+        for one in judged
+        if one.found.kind is not None
+        and isinstance(one.why_not, NotAllowed | NoHistory | DeclaredByList)
+        and now - one.since >= times.get(one.found.kind, 0.0)
+    )
+
+
+def proposal_of(
+    placement: Placement, looked: Looked, deviations: Sequence[FoundDeviation], commit: str
+) -> Proposal:
+    """What to propose for these; raises as `plan_due`."""
+    by_list = [one for one in deviations if isinstance(one.why, DeclaredByList)]
+    others = [one for one in deviations if not isinstance(one.why, DeclaredByList)]
+    plan = replace(plan_due(placement, looked, others), placement_commit=commit)
+    lists: dict[str, dict[int, tuple[int, ...]]] = {}
+    if by_list:
+        for partition, wanted in _lists(placement, looked, by_list):
+            lists.setdefault(partition.topic, {})[partition.partition] = tuple(map(int, wanted))
+    return Proposal(placement, looked.snapshot, plan, lists, commit)
+
+
+def _lists(
+    placement: Placement, looked: Looked, deviations: Sequence[FoundDeviation]
+) -> Iterator[tuple[TopicPartition, Replicas]]:
+    """The declared lists with other brokers at the places of those that are down, as a drain would choose them."""
+    plan = plan_due(replace(placement, limits={}), looked, deviations)
+    targets = {move.partition: move.target for move in plan.moves}
+    columns = (placement.explicit[name].to_pylist() for name in ("topic", "partition", "replicas"))
+    for topic, number, declared in zip(*columns, strict=True):
+        partition = TopicPartition(topic, number)
+        target = targets.get(partition, ())
+        come = iter([broker for broker in target if broker not in declared])
+        changed = tuple(b if b in target else next(come, None) for b in declared)
+        wanted = tuple(b for b in changed if b is not None)
+        if target and wanted != tuple(declared) and len(wanted) == len(declared):
+            yield partition, wanted

@@ -31,26 +31,22 @@ def producer_of(settings: Mapping[str, str], own: Mapping[str, Any]) -> Producer
     return Producer({**settings, **common, **own}, logger=_SILENT)
 
 
-def forbidden_text(topic: str, why: str, transactional_id: str = "") -> str:
-    """That the topic may not be written, and the ACLs that are missing."""
-    more = (
-        f", and Write and Describe on TransactionalId {transactional_id}"
-        if transactional_id
-        else ""
-    )
-    return (
-        f"the journal topic {topic} may not be written: {why}\n"
-        f"  this user needs the ACLs Read, Write and Describe on Topic {topic}{more}"
-    )
-
-
-def refused_time_text(topic: str, why: str) -> str:
-    """That brokers refuse the time of the records, which is that of this machine's clock, and what to do."""
-    return (
-        f"the journal topic {topic} does not take records with the time of this machine's clock: {why}\n"
-        "  set the clock right (`replan doctor` compares it), or let brokers give the time: kafka-configs.sh --alter "
-        f"--entity-type topics --entity-name {topic} --add-config message.timestamp.type=LogAppendTime"
-    )
+def refusal_of(topic: str, error: Any, transactional_id: str = "") -> ClusterRefused | None:
+    """Why writing the topic is of no use again: missing ACLs, or the time of the records; None where it may succeed."""
+    if error.code() in _FORBIDDEN:
+        more = f", and Write and Describe on TransactionalId {transactional_id}"
+        return ClusterRefused(
+            f"the journal topic {topic} may not be written: {error.str()}\n"
+            f"  this user needs the ACLs Read, Write and Describe on Topic {topic}"
+            f"{more if transactional_id else ''}"
+        )
+    if error.code() == KafkaError.INVALID_TIMESTAMP:
+        return ClusterRefused(
+            f"the journal topic {topic} does not take records with the time of this machine's clock: {error.str()}\n"
+            "  set the clock right (`replan doctor` compares it), or let brokers give the time: kafka-configs.sh "
+            f"--alter --entity-type topics --entity-name {topic} --add-config message.timestamp.type=LogAppendTime"
+        )
+    return None
 
 
 LONGEST_TRANSACTION_SECONDS = 840.0
@@ -197,11 +193,7 @@ class Transactions:
     def _meaning(self, error: Any) -> ReplanError:
         if error.code() in _FENCED:
             return Fenced("another process has taken over the journal")
-        if error.code() in _FORBIDDEN:
-            return ClusterRefused(forbidden_text(self._topic, error.str(), TRANSACTIONAL_ID))
-        if error.code() == KafkaError.INVALID_TIMESTAMP:
-            return ClusterRefused(refused_time_text(self._topic, error.str()))
-        return ClusterUnreachable(
+        return refusal_of(self._topic, error, TRANSACTIONAL_ID) or ClusterUnreachable(
             f"the journal topic {self._topic} cannot be written now: {self._last_error or error.str()}"
         )
 
@@ -271,10 +263,8 @@ class PlainProducer:
                 failures.append(failure.args[0])
         left = producer.flush(SEND_SECONDS + 1)
         error = next((e for e in failures if e is not None), None)
-        if error is not None and error.code() == error.TOPIC_AUTHORIZATION_FAILED:
-            raise ClusterRefused(forbidden_text(self._topic, error.str()))
-        if error is not None and error.code() == error.INVALID_TIMESTAMP:
-            raise ClusterRefused(refused_time_text(self._topic, error.str()))
+        if error is not None and (refused := refusal_of(self._topic, error)) is not None:
+            raise refused
         if error is not None or left:
             why = f": {error.str()}" if error is not None else ""
             raise ClusterUnreachable(f"the journal topic {self._topic} cannot be written now{why}")
