@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.commands.shell import Shell
 
-from replan.model.api import BrokerId
+from replan.commands.api import Connection, save_tails
+from replan.errors import UnsafePlan
+from replan.model.api import BrokerId, Look, TopicPartition, TopicPermission, Wanted
 from replan.planning.api import Method, Tail, loads
 
 pytestmark = pytest.mark.slow
@@ -287,3 +289,34 @@ def test_a_simulated_cluster_has_no_records_to_save(shell: Leaderless) -> None:
     agreed = ("--unclean", "--auto-approve")
     shell.on_cluster(*GIVEN_UP, *agreed, "--save-tails", shell.folder / "lost", wanted=1)
     assert shell.leader() is None
+
+
+class Unshown:
+    """A cluster whose look shows nothing of the partition, and records that nobody should read."""
+
+    def __init__(self, look: Look) -> None:
+        self.seen = look
+
+    def look(self, _: Wanted) -> Look:
+        return self.seen
+
+
+@pytest.mark.parametrize(
+    ("look", "why"),
+    [
+        (Look(brokers={}, unclear=frozenset({TopicPartition("orders", 0)})), "older metadata"),
+        (
+            Look(brokers={}, forbidden={"orders": TopicPermission.DESCRIBE}),
+            "lacks the ACL Describe",
+        ),
+    ],
+)
+def test_what_is_not_shown_of_a_partition_does_not_count_as_nothing_to_save(
+    shell: Leaderless, look: Look, why: str
+) -> None:
+    saved = shell.folder / "plan.json"
+    shell.on_cluster(*GIVEN_UP, "-o", saved, wanted=2)
+    plan, plane = loads(saved.read_text(), "plan.json"), cast(Any, Unshown(look))
+    connection = Connection(plane, plane, tails=lambda: plane)
+    with pytest.raises(UnsafePlan, match=why):
+        save_tails(plan, shell.folder / "lost", connection)

@@ -1,7 +1,7 @@
 """`tails show` and `replay`, and what --save-tails does: records that a recovery drops, produced again, each once."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from replan.kafka.record_batches import RecordBatch
     from replan.kafka.tails import Tails
-    from replan.model.names import TopicId
+    from replan.model.control_plane import Look
+    from replan.model.names import TopicId, TopicPartition
     from replan.planning.plans.plan import Plan
     from replan.planning.recovery.candidates import Tail
     from replan.planning.recovery.recovery import Recovery
@@ -38,7 +39,7 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
     """Save what the unclean recoveries of a plan drop, before anything is done; nothing without a folder.
 
     Of partitions that are led already it is too late; what is in the folder is not saved again. Raises UnsafePlan where
-    a part of it is in remote storage only: the rest is saved then.
+    nobody knows whether one is led: nothing is saved; and where a part is in remote storage only: the rest is saved.
     """
     if folder is None or not plan.unclean:
         return
@@ -50,12 +51,13 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
     from replan.snapshots.tail_files import known_files, write_index
 
     wanted = Wanted(partitions=[r.partition for r in plan.unclean])
-    states = connection.control_plane.look(wanted).partitions
+    look = connection.control_plane.look(wanted)
+    _check_shown(look, wanted.partitions)
     known = known_files(folder, plan.cluster_id)
     saved: list[TailForm] = []
     remote: list[str] = []
     for recovery in plan.unclean:
-        state = states.get(recovery.partition)
+        state = look.partitions.get(recovery.partition)
         if state is None or state.leader is not None:
             continue
         answered = {c.broker: c.known for c in recovery.candidates if c.known is not None}
@@ -80,6 +82,23 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
             f"nothing was elected: --save-tails cannot save what is in remote storage only: {listed(remote)}\n"
             "  no replica hands it out; it stays there, unused, until retention deletes it\n"
             "  to elect without it, leave out --save-tails"
+        )
+
+
+def _check_shown(look: "Look", names: "Collection[TopicPartition]") -> None:
+    """Raise UnsafePlan where a look does not say whether a partition is led, and so whether records can be saved."""
+    unclear = sorted(look.unclear.intersection(names))
+    if unclear:
+        raise UnsafePlan(
+            "nothing was elected: --save-tails has to know whether they are led, and brokers show older metadata than "
+            f"the controller: {listed(unclear)}; try again"
+        )
+    topics = {n.topic for n in names if n not in look.partitions} & look.forbidden.keys()
+    if topics:
+        lacks = listed(f"{look.forbidden[t]} on Topic {t}" for t in sorted(topics))
+        raise UnsafePlan(
+            "nothing was elected: --save-tails has to know whether partitions are led, and this user lacks the ACL "
+            f"{lacks}"
         )
 
 
