@@ -121,6 +121,20 @@ def test_each_class_has_its_words_and_each_difference_its_meaning() -> None:
     assert set(MEANINGS) == {*DifferenceKind, *OtherKind}
 
 
+def test_text_lists_whatever_differs_in_whichever_class() -> None:
+    none = drift_report(placement(), snapshot([state([1, 2])]))
+    listed_from_what_else_is_known = {
+        OtherKind.PARTITIONS,
+        OtherKind.STANDING,
+        OtherKind.BALANCE,
+    }
+    for kind in set(OtherKind) - listed_from_what_else_is_known:
+        for rule in DriftRule:
+            differs = Difference(rule, kind, "pay", broker=BrokerId(4), detail="seven of them")
+            text = render_drift(replace(none, drift=replace(none.drift, differences=(differs,))))
+            assert "seven of them" in text or differs.drift_class is DriftClass.IN_FLIGHT, text
+
+
 def test_a_throttle_that_is_to_stay_is_one_difference_in_every_form() -> None:
     throttles = StandingThrottles(
         {"orders": ThrottledReplicas(Where("f", 1, 1), frozenset("*"), frozenset("*"))}

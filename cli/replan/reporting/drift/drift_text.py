@@ -192,7 +192,15 @@ def warnings(report: DriftReport) -> list[str]:
 DIFFERENCES_SHOWN = 500
 APART = (DriftClass.FAILURE, DriftClass.OTHER_TOOL)
 """Not the operator's: under a heading of their own, whatever differs."""
-SETTINGS = (DriftClass.STALE_THROTTLE, DriftClass.REVIEW_DUE, DriftClass.MISTAKE)
+LAST = (DriftClass.STALE_THROTTLE, DriftClass.REVIEW_DUE, DriftClass.MISTAKE)
+"""What is listed last, of what has no heading by its kind."""
+WITH_HEADING = {
+    OtherKind.PARTITIONS,
+    OtherKind.LOG_DIR,
+    OtherKind.STANDING,
+    OtherKind.BALANCE,
+}
+"""What is listed under a heading of its own, whose class it is or not; all else goes by class."""
 
 
 def render_drift(report: DriftReport, *, everything: bool = False, unmanaged: bool = False) -> str:
@@ -289,10 +297,11 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
             for s in ([] if of.setting is None else [of.setting])
         ],
     )
-    for drift_class in SETTINGS:
+    for drift_class in (*(c for c in CLASSES if c not in LAST), *LAST):
         rows = [
             (subject(c), MEANINGS[c.kind], c.detail, *_since(report, c))
             for c in report.of(drift_class)
+            if isinstance(c.kind, OtherKind) and c.kind not in WITH_HEADING
         ]
         title, way_out = CLASSES[drift_class]
         yield f"{title}; {way_out}", list(rows)
