@@ -44,7 +44,11 @@ def doctor(
             checks = list(_live(cluster, connection))
     order = tuple(CheckKind)
     checks.sort(key=lambda check: order.index(check.kind))
-    result(render_checkup(checks) if form == "text" else render_checkup_json(checks))
+    match form:
+        case "text":
+            result(render_checkup(checks))
+        case "json":
+            result(render_checkup_json(checks))
     fine = all(check.level in {Level.OK, Level.NOTE} for check in checks)
     return Exit.OK if fine or exit_zero else Exit.CHANGES
 

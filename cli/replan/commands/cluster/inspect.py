@@ -122,13 +122,17 @@ def export(
 
     keep_inputs(output, [cluster.simulated, cluster.snapshot])
     snapshot = cluster.observe()
-    if form == "yaml":
-        text = export_placement(snapshot, topics or [], commented=comments)
-    else:
-        from replan.placement_file.kafka_json import election_json, reassignment_json
+    match form:
+        case "yaml":
+            text = export_placement(snapshot, topics or [], commented=comments)
+        case "kafka-json":
+            from replan.placement_file.kafka_json import reassignment_json
 
-        chosen = exported_topics(snapshot, topics or [])
-        text = (reassignment_json if form == "kafka-json" else election_json)(snapshot, chosen)
+            text = reassignment_json(snapshot, exported_topics(snapshot, topics or []))
+        case "kafka-election-json":
+            from replan.placement_file.kafka_json import election_json
+
+            text = election_json(snapshot, exported_topics(snapshot, topics or []))
     write(text, output, force=force)
     return Exit.OK
 

@@ -86,9 +86,12 @@ def elect_preferred(
 
         def render(outcome: "Outcome | None") -> str:
             results = election_results(elections, outcome)
-            if form == "text":
-                return render_elections(results, outcome, elections.at_rest)
-            return render_elections_json(snapshot.cluster_id, results, outcome, elections.at_rest)
+            match form:
+                case "text":
+                    return render_elections(results, outcome, elections.at_rest)
+                case "json":
+                    at_rest = elections.at_rest
+                    return render_elections_json(snapshot.cluster_id, results, outcome, at_rest)
 
         if output is not None:
             save_elections(elections.plan, output, cluster)

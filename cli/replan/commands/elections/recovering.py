@@ -203,7 +203,10 @@ def _formerly(path: Path | None) -> "dict[TopicPartition, LogsFound]":
 
 
 def _renderer(
-    method: "Method", form: str, plan: "Plan", elections: "RecoveryElections | None" = None
+    method: "Method",
+    form: Literal["text", "json"],
+    plan: "Plan",
+    elections: "RecoveryElections | None" = None,
 ) -> "Callable[[Outcome | None], str]":
     """How the plan is shown before, and what became of it afterwards; `elections`: of this command."""
     from replan.reporting.application.outcome_text import render_outcome, render_recoveries_json
@@ -213,9 +216,13 @@ def _renderer(
     candidates = {} if elections is None else elections.candidates
 
     def render(outcome: "Outcome | None") -> str:
-        if form == "json":
-            return render_recoveries_json(method, plan, outcome, not_needed, candidates)
-        return render_recoveries(plan, candidates) if outcome is None else render_outcome(outcome)
+        match form:
+            case "text":
+                if outcome is None:
+                    return render_recoveries(plan, candidates)
+                return render_outcome(outcome)
+            case "json":
+                return render_recoveries_json(method, plan, outcome, not_needed, candidates)
 
     return render
 

@@ -45,7 +45,11 @@ def show(
 
     declared = load_placement(placement_files(files, cluster))
     report = blacklist_report(declared, observed(cluster).snapshot)
-    result(render_blacklist(report) if form == "text" else render_blacklist_json(report))
+    match form:
+        case "text":
+            result(render_blacklist(report))
+        case "json":
+            result(render_blacklist_json(report))
     return Exit.OK
 
 

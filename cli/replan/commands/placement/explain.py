@@ -66,8 +66,11 @@ def explain(
     with planning(placement, observation.snapshot):
         explanation = explain_partition(placement, observation.snapshot, name, written)
         policy = _by_policy(placement, observation.snapshot, name, written, cluster)
-    render = render_explanation if form == "text" else render_explanation_json
-    result(render(explanation, policy))
+    match form:
+        case "text":
+            result(render_explanation(explanation, policy))
+        case "json":
+            result(render_explanation_json(explanation, policy))
     return Exit.CHANGES if explanation.kinds and not exit_zero else Exit.OK
 
 

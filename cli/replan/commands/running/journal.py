@@ -35,8 +35,11 @@ def journal_show(
     with cluster.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()
         known = read_journal(cluster, connection, cluster_id)
-    render = render_journal_json if form == "json" else render_journal
-    result(render(known.ledger, known.holder, str(cluster.journal_place)))
+    match form:
+        case "text":
+            result(render_journal(known.ledger, known.holder, str(cluster.journal_place)))
+        case "json":
+            result(render_journal_json(known.ledger, known.holder, str(cluster.journal_place)))
     return Exit.OK
 
 

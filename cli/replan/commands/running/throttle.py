@@ -175,8 +175,11 @@ def throttle_show(
             snapshot = connection.control_plane.observe()
             ledger = known_of(cluster, connection, snapshot.cluster_id).ledger
         throttles = throttles_seen_twice(snapshot, cluster.observe, ledger)
-    render = render_throttles_json if form == "json" else render_throttles
-    result(render(throttles, snapshot.observed_at))
+    match form:
+        case "text":
+            result(render_throttles(throttles, snapshot.observed_at))
+        case "json":
+            result(render_throttles_json(throttles, snapshot.observed_at))
     return Exit.OK
 
 
