@@ -8,11 +8,10 @@ import typer
 
 from replan.commands.fleet.options import (
     DEFAULT_FLEET,
-    AsOf,
     EngineChoice,
     FleetFile,
+    Judging,
     OutputFolder,
-    Tolerate,
     clock,
     hour_of_run,
     opened_lake,
@@ -34,9 +33,7 @@ if TYPE_CHECKING:
 def rates(
     *,
     fleet: FleetFile = DEFAULT_FLEET,
-    as_of: AsOf = None,
-    tolerate: Tolerate = 0,
-    choice: EngineChoice,
+    judging: Judging,
 ) -> Exit:
     """Find how fast each partition is written to, from the snapshots of the last day.
 
@@ -50,7 +47,7 @@ def rates(
     """
     from replan.fleet.perform import Stage
 
-    return _lake_stages(fleet, [Stage.RATES], None, tolerate, choice, as_of)
+    return _lake_stages(fleet, [Stage.RATES], None, judging)
 
 
 def drift(
@@ -71,9 +68,7 @@ def drift(
         ),
     ] = None,
     output: OutputFolder = None,
-    as_of: AsOf = None,
-    tolerate: Tolerate = 0,
-    choice: EngineChoice,
+    judging: Judging,
 ) -> Exit:
     """Show where many clusters differ from their placements, and whose the difference is.
 
@@ -90,24 +85,22 @@ def drift(
 
     if (snapshots is None) != (placements is None):
         raise BadUsage("--snapshots and --placements go together; without both the lake is read")
-    if snapshots is not None and as_of is not None:
+    if snapshots is not None and judging.as_of is not None:
         raise BadUsage("--as-of goes with a lake; a folder has one moment")
     if snapshots is None or placements is None:
-        return _lake_stages(fleet, DRIFT_STAGES, output, tolerate, choice, as_of)
+        return _lake_stages(fleet, DRIFT_STAGES, output, judging)
     from replan.fleet.folders import judged_folders
 
-    where = choice.where(None if output is None else output.resolve().parent)
+    where = judging.where(None if output is None else output.resolve().parent)
     with judged_folders(snapshots, placements, DRIFT_STAGES, where, clock()) as run:
-        return _shown(run, output, tolerate)
+        return _shown(run, output, judging.tolerate)
 
 
 def diff(
     *,
     fleet: FleetFile = DEFAULT_FLEET,
     output: OutputFolder = None,
-    as_of: AsOf = None,
-    tolerate: Tolerate = 0,
-    choice: EngineChoice,
+    judging: Judging,
 ) -> Exit:
     """Find the partitions of many clusters that are not as declared, whoever made them so.
 
@@ -122,16 +115,14 @@ def diff(
     """
     from replan.fleet.perform import Stage
 
-    return _lake_stages(fleet, [Stage.DIFF], output, tolerate, choice, as_of)
+    return _lake_stages(fleet, [Stage.DIFF], output, judging)
 
 
 def classify(
     *,
     fleet: FleetFile = DEFAULT_FLEET,
     output: OutputFolder = None,
-    as_of: AsOf = None,
-    tolerate: Tolerate = 0,
-    choice: EngineChoice,
+    judging: Judging,
 ) -> Exit:
     """Find what drifted in many clusters, and who must act; `fleet drift` is this after `fleet diff`.
 
@@ -146,15 +137,13 @@ def classify(
     """
     from replan.fleet.perform import Stage
 
-    return _lake_stages(fleet, [Stage.CLASSIFY], output, tolerate, choice, as_of)
+    return _lake_stages(fleet, [Stage.CLASSIFY], output, judging)
 
 
 def cost(
     *,
     fleet: FleetFile = DEFAULT_FLEET,
-    as_of: AsOf = None,
-    tolerate: Tolerate = 0,
-    choice: EngineChoice,
+    judging: Judging,
 ) -> Exit:
     """Find what it takes to put each drifted partition right: bytes, those between racks, time, money.
 
@@ -168,7 +157,7 @@ def cost(
     """
     from replan.fleet.perform import Stage
 
-    return _lake_stages(fleet, [Stage.COST], None, tolerate, choice, as_of)
+    return _lake_stages(fleet, [Stage.COST], None, judging)
 
 
 def plan(
@@ -183,9 +172,7 @@ def plan(
             help="Write each plan to a file CLUSTER.plan.json here; an earlier one of who has none now is removed.",
         ),
     ] = None,
-    as_of: AsOf = None,
-    tolerate: Tolerate = 0,
-    choice: EngineChoice,
+    judging: Judging,
 ) -> Exit:
     """Plan every cluster of the lake; each plan is the one that `replan plan` makes of the same snapshot.
 
@@ -200,11 +187,11 @@ def plan(
     from replan.fleet.perform import Stage
 
     opened, lake = opened_lake(fleet)
-    with choice.where().workers() as workers:
-        run = perform_and_write(opened, lake, [Stage.PLAN], workers, as_of=as_of)
+    with judging.where().workers() as workers:
+        run = perform_and_write(opened, lake, [Stage.PLAN], workers, as_of=judging.as_of)
     if output is not None:
         save_plans(opened, lake, run, output)
-    return _summarised(run, tolerate)
+    return _summarised(run, judging.tolerate)
 
 
 def history(*, fleet: FleetFile = DEFAULT_FLEET, choice: EngineChoice) -> Exit:
@@ -231,16 +218,14 @@ def _lake_stages(
     file: Path,
     stages: "Sequence[Stage]",
     output: Path | None,
-    tolerated: int,
-    choice: EngineChoice,
-    as_of: "datetime | None",
+    judging: Judging,
 ) -> Exit:
     opened, lake = opened_lake(file)
-    with choice.where().workers() as workers:
-        run = perform_and_write(opened, lake, stages, workers, as_of=as_of)
+    with judging.where().workers() as workers:
+        run = perform_and_write(opened, lake, stages, workers, as_of=judging.as_of)
     if "drift" in run.rows or "differences" in run.rows:
-        return _shown(run, output, tolerated)
-    return _summarised(run, tolerated)
+        return _shown(run, output, judging.tolerate)
+    return _summarised(run, judging.tolerate)
 
 
 def _shown(run: "FleetRun", output: Path | None, tolerated: int) -> Exit:

@@ -11,9 +11,8 @@ import typer
 from replan.commands.fleet.judge import perform_and_write, save_plans
 from replan.commands.fleet.options import (
     DEFAULT_FLEET,
-    AsOf,
-    EngineChoice,
     FleetFile,
+    Judging,
     Tolerate,
     clock,
     hour_of_run,
@@ -61,9 +60,7 @@ def run(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Write the report and the plans here."),
     ] = None,
-    as_of: AsOf = None,
-    tolerate: Tolerate = 0,
-    choice: EngineChoice,
+    judging: Judging,
 ) -> Exit:
     """Do it all: collect, rates, drift, cost, plan, history, and the report.
 
@@ -86,16 +83,18 @@ def run(
 
     opened, lake = opened_lake(fleet)
     now = clock()
-    if as_of is None:
+    if judging.as_of is None:
         _progress("collecting")
         uncollected = run_collect(opened, lake, _observer(opened), hour_of_run(now))
     else:
         lake.require()
         uncollected = ERRORS.schema.empty_table()
     unanswered = frozenset(uncollected.column("cluster").to_pylist())
-    with choice.where().workers() as workers:
+    with judging.where().workers() as workers:
         _progress("rates, drift, costs, plans")
-        judged = perform_and_write(opened, lake, list(Stage), workers, now, unanswered, as_of)
+        judged = perform_and_write(
+            opened, lake, list(Stage), workers, now, unanswered, judging.as_of
+        )
         judged = judged.with_errors(uncollected)
         _progress("history")
         run_history(lake, opened.clusters, workers)
@@ -108,7 +107,7 @@ def run(
     _progress("")
     ages = {key_of(row): row for row in lake.read(HISTORY, "open").to_pylist()}
     result(render_fleet_drift(judged, ages))
-    return judged.exit_code(tolerate)
+    return judged.exit_code(judging.tolerate)
 
 
 def _observer(fleet: "Fleet") -> "Callable[[FleetCluster], Seen]":
