@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import FILE, brokers, placement, snapshot, state, within
 from tests.readings import find_drift
+from tests.unit.planning.test_planning_by_rule import ruled
 
 from replan.errors import BadPlacement
 from replan.model.api import (
@@ -21,6 +22,7 @@ from replan.model.api import (
     Placement,
     ReplicaBlacklist,
     Snapshot,
+    Spread,
     Where,
 )
 from replan.planning.api import (
@@ -195,6 +197,22 @@ def test_no_directory_is_ever_fuller_than_allowed(sizes: list[int], usable: list
         taken = sum(m.bytes for m in found.moves if m.target == other.path)
         room = (other.usable_bytes or 0) - int(TOTAL * HEADROOM)
         assert taken <= max(0, room)
+
+
+@pytest.mark.parametrize("spread", [Spread.NONE, Spread.RACK])
+def test_a_list_that_gets_shorter_leaves_the_broker_whose_directory_is_drained(
+    spread: Spread,
+) -> None:
+    """Broker 5 is the most loaded, and has the highest id: it would give way, and the replica on 4 would be copied."""
+    dirs = (log_dir("/a", 900, 0), log_dir("/b", 900, 1))
+    states = [state([1, 2, 4, 5], size=10), state([1, 4, 2, 5], partition=1, size=10)]
+    states += [state([5], topic="clicks", size=10)]
+    at = replace(snapshot(states, registered=brokers(5, "abcde")), log_dirs=dirs)
+    asked = replace(drained("/a"), rules=ruled(replication_factor=3, spread=spread))
+    plan = make_plan(asked, at)
+    left = {m.partition.partition: set(m.original) - set(m.target) for m in plan.moves}
+    assert left == {0: {4}, 1: {5}}
+    assert plan.log_moves == ()
 
 
 def test_what_goes_to_directories_on_one_volume_shares_its_room() -> None:

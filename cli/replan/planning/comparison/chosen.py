@@ -192,6 +192,7 @@ class _Question:
             leading_of(aligned, self.rows, lists),
             np.flatnonzero(np.isin(self.rows, self._kept)),
             np.flatnonzero(led[self.rows]),
+            drained_dirs=_in_drained_dirs(placement, snapshot, self.rows),
         )
 
     def _may_keep(self, rule: Rule, anywhere: Rule, held: Sequence[int]) -> bool:
@@ -457,6 +458,23 @@ def _room(
             lies = int(sizes[(held == broker).any(axis=1)].sum())
             room[at] = min(lies + sum(takes), NO_LIMIT)
     return room
+
+
+def _in_drained_dirs(
+    placement: Placement, snapshot: Snapshot, rows: Ints
+) -> dict[int, frozenset[int]]:
+    """Of some observed rows, by their place: the brokers whose replica lies in a directory that is to be empty."""
+    drained = {(entry.broker, entry.path) for entry in placement.log_dir_blacklist}
+    found: dict[int, set[int]] = {}
+    numbers = snapshot.partitions.column("partition")
+    for log_dir in snapshot.log_dirs if drained else ():
+        if (log_dir.broker, log_dir.path) in drained:
+            for topic, of_topic in log_dir.replicas.items():
+                there = snapshot.topic_rows(topic)
+                at = np.isin(numbers.slice(there.start, len(there)).to_numpy(), of_topic)
+                for place in np.flatnonzero(np.isin(rows, np.flatnonzero(at) + there.start)):
+                    found.setdefault(int(place), set()).add(log_dir.broker)
+    return {place: frozenset(brokers) for place, brokers in found.items()}
 
 
 def _leading(placement: Placement, snapshot: Snapshot, held: Matrix) -> tuple[Ints, Flags]:

@@ -1,11 +1,11 @@
 """One partition at a time: keep the most replicas that its rule allows, and fill what is missing. Exact, by itself.
 
 Who gives way where there are too many: not the last of a rack; of the others who is fenced or cordoned first (no list
-may name a cordoned one), the leader last; whom `giving_way` chose beforehand; the most loaded, the highest id. Who
-comes where one is missing (`spread: rack` has decided the rack before): a broker that already holds the partition; a
-rack that would be lost; one with room on its disks; one that may hold more of the topic (`spread`); the rack of the
-broker that leaves, or where `other_racks` sends it; the rack that the partition uses least; then by `loads`; the lowest
-id. The new one takes the place in the list of the one that leaves.
+may name a cordoned one), the leader last; whom `giving_way` chose beforehand; whose replica would have to leave its log
+directory; the most loaded, the highest id. Who comes where one is missing (`spread: rack` has decided the rack before):
+a broker that already holds the partition; a rack that would be lost; one with room on its disks; one that may hold more
+of the topic (`spread`); the rack of the broker that leaves, or where `other_racks` sends it; the rack that the
+partition uses least; then by `loads`; the lowest id. The new one takes the place in the list of the one that leaves.
 """
 
 from collections import Counter, defaultdict
@@ -329,11 +329,11 @@ class Filler:
         leaving = self._homes(partition, [b for b in partition.base if b not in kept])
         free, keys = {}, {}
         for at in others:
-            hurt = (0, 0, 0, 0, 0)
+            hurt = (0, 0, 0, 0, 0, 0)
             if at in more:
                 drops = [self._drop_key(partition, b) for b in kept if self._rack[b] == racks[at]]
-                opens, leads, stays, load, broker = min(drops)
-                hurt = (-opens, -leads, -stays, -load, -broker)
+                opens, leads, stays, lies, load, broker = min(drops)
+                hurt = (-opens, -leads, -stays, -lies, -load, -broker)
             able = [b for b in open_in.get(racks[at], ()) if b not in kept]
             may = [b for b in able if left[b] > 0]
             free[at] = may or able
@@ -345,12 +345,16 @@ class Filler:
         }
         return first + sorted(others, key=lambda at: (keys[at], loads[at], at))
 
-    def _drop_key(self, partition: _Partition, broker: int) -> tuple[bool, bool, bool, int, int]:
+    def _drop_key(
+        self, partition: _Partition, broker: int
+    ) -> tuple[bool, bool, bool, bool, int, int]:
         """The smallest gives way first."""
         load = self._loads.of(broker)
+        drained = self._problem.drained_dirs.get(partition.row, frozenset())
+        lies = int(self._at.ids[broker]) not in drained
         goes = not self._stays[partition.row, partition.base.index(broker)]
         leads = broker == partition.leader
-        return (self._opens[broker], leads and not goes, not goes, -load, -broker)
+        return (self._opens[broker], leads and not goes, not goes, lies, -load, -broker)
 
     def _within(self, partition: _Partition, kept: list[int], counts: dict[int, int]) -> list[int]:
         """As many of `kept` as may stay by rack."""

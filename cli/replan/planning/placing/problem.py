@@ -127,6 +127,8 @@ class PlacementProblem(Struct, frozen=True):
     """Rows that keep what they have, whatever is chosen for them: the others are balanced around them."""
     led: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Rows whose leader is declared by its id."""
+    drained_dirs: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    """By row: the brokers, as ids, whose replica lies in a log directory that is to be empty."""
     budget: int = 50_000
     """Steps of the search over bytes, which is bin packing; further looks for one count as steps."""
 
