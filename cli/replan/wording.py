@@ -6,7 +6,8 @@ that all say it in the same way. Not here: tables, which only reports show (`rep
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from enum import StrEnum
+from typing import Self, TypeVar
 
 T = TypeVar("T")
 
@@ -25,6 +26,20 @@ DAYS_FROM = 48
 """Hours from which on a duration is said in days."""
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+class WordedName(StrEnum):
+    """A name as documents spell it, and its words for people: `NAME = "name", "words"`."""
+
+    def __new__(cls, *name_and_words: str) -> Self:
+        """Make one, which is the name."""
+        name, _ = name_and_words
+        one = str.__new__(cls, name)
+        one._value_ = name
+        return one
+
+    def __init__(self, *name_and_words: str) -> None:
+        self.words = name_and_words[-1]
 
 
 def visible(text: str) -> str:

@@ -86,7 +86,7 @@ from replan.model.partition import (
     bears_unclean_election,
     effective_min_isr,
 )
-from replan.planning.elections.available import unavailable
+from replan.planning.available import unavailable
 from replan.planning.plans.moves import Move
 from replan.planning.plans.next_request import Done, NextStep, OffPath, Stale, Wait, next_request
 from replan.planning.plans.origins import Origin

@@ -1,5 +1,6 @@
 """What `planning` offers: the public names of its modules. Tests go by it, so that a module can move."""
 
+from replan.planning.available import *
 from replan.planning.blacklist_report import *
 from replan.planning.by_topic import *
 from replan.planning.change import *
@@ -17,7 +18,6 @@ from replan.planning.comparison.overlays import *
 from replan.planning.comparison.part import *
 from replan.planning.comparison.remembered import *
 from replan.planning.comparison.without_effect import *
-from replan.planning.elections.available import *
 from replan.planning.elections.election_plan import *
 from replan.planning.elections.preferred import *
 from replan.planning.elections.recover import *
@@ -80,6 +80,7 @@ from replan.planning.plans.origins import *
 from replan.planning.plans.plan import *
 from replan.planning.plans.plan_file import *
 from replan.planning.plans.preview import *
+from replan.planning.plans.reasons import *
 from replan.planning.plans.requests import *
 from replan.planning.plans.standing_throttles import *
 from replan.planning.recovery.candidates import *

@@ -37,7 +37,7 @@ from replan.planning.comparison.without_effect import without_effect
 from replan.planning.growth import Growth, grown
 from replan.planning.placing.problem import Imbalance, Impossible
 from replan.planning.plans.moves import MoveReason, ReasonKind, move_of
-from replan.planning.plans.plan import Facts, PlanWarning, Refusal, WarningKind
+from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, WarningKind
 from replan.planning.safety.placing_refusals import OutOfBalance, out_of_balance
 from replan.planning.safety.refusals import Judge
 from replan.wording import NAMES_SHOWN

@@ -20,6 +20,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
+from replan.planning.available import Awaited, awaited
 from replan.planning.compared import compared
 from replan.planning.comparison.acknowledged import acknowledgements_of
 from replan.planning.comparison.alignment import DeclaredList, declared_lists
@@ -28,13 +29,13 @@ from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.findings.drift import drift_of
 from replan.planning.findings.drift_classes import DriftClass, OtherKind
-from replan.planning.findings.health import Awaited, awaited, elr_gone
+from replan.planning.findings.health import elr_gone
 from replan.planning.making.limits import Exceeded, over_limits
 from replan.planning.making.planner import plan_of
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Refusal
+from replan.planning.plans.reasons import Refusal
 from replan.planning.safety.placing_refusals import OutOfBalance
 
 NO_LIST = (DifferenceKind.PREFERRED_ABSENT, DifferenceKind.NO_LEADER)

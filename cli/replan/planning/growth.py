@@ -47,7 +47,7 @@ from replan.planning.placing.problem import (
     Rule,
 )
 from replan.planning.plans.creates import Create
-from replan.planning.plans.plan import Facts, Refusal, RefusalRule
+from replan.planning.plans.reasons import Facts, Refusal, RefusalRule
 from replan.planning.safety.placing_refusals import refusal_of
 from replan.wording import NAMES_SHOWN
 

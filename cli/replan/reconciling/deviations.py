@@ -39,7 +39,7 @@ from replan.planning.findings.full_log_dirs import (
     placed,
     with_room_below,
 )
-from replan.planning.plans.plan import WarningKind
+from replan.planning.plans.reasons import WarningKind
 from replan.reconciling.decision import FoundDeviation, HoldFacts
 from replan.reconciling.history import UNKNOWN, History, said
 from replan.reconciling.memory import down_key

@@ -8,8 +8,9 @@ from statistics import median
 from msgspec import Struct
 
 from replan.errors import Exit
-from replan.planning.plans.plan import Plan, Refusal
+from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
+from replan.planning.plans.reasons import Refusal
 from replan.rehearsal.options import Options
 from replan.rehearsal.result import Distribution, Rehearsal
 

@@ -17,7 +17,6 @@ from replan.errors import BadFile
 from replan.model.api import BrokerId, MoveThrottle, SideRates, TopicPartition
 from replan.placement_file.api import read_schema
 from replan.planning.api import (
-    FACTS,
     Move,
     MoveReason,
     Plan,
@@ -29,6 +28,7 @@ from replan.planning.api import (
     WarningKind,
     digest,
     dumps,
+    facts_of,
     loads,
     make_plan,
 )
@@ -86,13 +86,13 @@ def any_moves(draw: st.DrawFn) -> tuple[Move, ...]:
 def refusals(draw: st.DrawFn) -> Refusal:
     rule = draw(st.sampled_from(RefusalRule))
     name = TopicPartition(draw(TEXT), draw(st.integers(0, 99)))
-    return Refusal(*name, rule, {fact: draw(FACT) for fact in FACTS[rule]})
+    return Refusal(*name, rule, {fact: draw(FACT) for fact in facts_of(rule)})
 
 
 @st.composite
 def warnings(draw: st.DrawFn) -> PlanWarning:
     kind = draw(st.sampled_from(WarningKind))
-    return PlanWarning(kind, {fact: draw(FACT) for fact in FACTS[kind]})
+    return PlanWarning(kind, {fact: draw(FACT) for fact in facts_of(kind)})
 
 
 @st.composite

@@ -7,7 +7,6 @@ from tests.builders import TOPIC_ID, brokers, listed_leader, placement, snapshot
 from replan.errors import BadPlacement
 from replan.model.api import Broker, BrokerId, MoveThrottle, Placement, Snapshot, TopicId, replicas
 from replan.planning.api import Move, MoveReason, Plan, ReasonKind, WarningKind, make_plan
-from replan.reporting.api import warning_text
 
 THREE = snapshot([state([1, 2, 3])])
 
@@ -236,7 +235,7 @@ def test_members_that_no_request_may_name_travel_with_the_move() -> None:
 
 
 def said(made: Plan) -> list[str]:
-    return [warning_text(w) for w in made.warnings]
+    return [str(w) for w in made.warnings]
 
 
 WARNINGS: list[tuple[str, Placement, Snapshot, str]] = [

@@ -28,7 +28,6 @@ from replan.planning.api import (
     loads,
     make_plan,
 )
-from replan.reporting.api import refusal_text
 
 HERE = Where(FILE, 9, 3)
 MB = 10**6
@@ -119,8 +118,8 @@ def test_what_no_stage_can_take_is_refused_by_name_and_the_rest_goes_on() -> Non
         "found": 90 * MB,
         "most": 50 * MB,
     }
-    assert "bytesPerBroker 90 MB, limit 50 MB (" in refusal_text(refusal)
-    assert "--allow bytesPerBroker=90000000" in refusal_text(refusal)
+    assert "bytesPerBroker 90 MB, limit 50 MB (" in str(refusal)
+    assert "--allow bytesPerBroker=90000000" in str(refusal)
     assert (plan.left_out, left(plan)) == (Exit.REFUSED, [])
 
 

@@ -20,7 +20,7 @@ from replan.model.declared.placement import MoveThrottle
 from replan.model.names import Replicas, TopicId, TopicPartition
 from replan.planning.making.way_back import WayBack
 from replan.planning.plans.origins import Grown, Origin
-from replan.planning.plans.plan import WarningKind
+from replan.planning.plans.reasons import WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting
 
 F = TypeVar("F", bound=msgspec.Struct)

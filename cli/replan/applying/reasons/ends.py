@@ -9,7 +9,7 @@ from replan.applying.reasons.reason import EndReason
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigScope
 from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.planning.elections.available import UNAVAILABLE_WORDS, Unavailable
+from replan.planning.available import Unavailable
 from replan.wording import capped, listed
 
 REPLAN = "make a new plan"
@@ -173,9 +173,7 @@ class PreferredUnavailable(EndReason, frozen=True):
 
     @property
     def suspected(self) -> str:
-        return (
-            f"its preferred replica {self.broker} is not available: {UNAVAILABLE_WORDS[self.why]}"
-        )
+        return f"its preferred replica {self.broker} is not available: {self.why.words}"
 
 
 class ThrottleRefused(EndReason, frozen=True):

@@ -15,7 +15,8 @@ from replan.applying.steps.step import Step
 from replan.errors import Exit
 from replan.model.configs import SettingName
 from replan.model.names import BrokerId, TopicPartition
-from replan.planning.plans.plan import Plan, Refusal, left_out_text
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.reasons import Refusal, left_out_text
 from replan.wording import count
 
 

@@ -24,7 +24,8 @@ from replan.model.snapshot import Snapshot
 from replan.placement_file.units import parse_size
 from replan.planning.comparison.alignment import partition_counts
 from replan.planning.plans import plan_file
-from replan.planning.plans.plan import Facts, Plan
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.reasons import Facts
 from replan.planning.safety.plan_laws import require_lawful
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, Pending, PlanContext, own_text
 from replan.wording import count, duration

@@ -37,8 +37,9 @@ from replan.placement_file.digest import digest_of
 from replan.placement_file.load import load_placement
 from replan.planning.making.journal_topic import plan_with_journal
 from replan.planning.making.planner import make_plan
-from replan.planning.plans.plan import Plan, left_out_text
+from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
+from replan.planning.plans.reasons import left_out_text
 from replan.reporting.application.junit import outcome_junit
 from replan.reporting.application.outcome_text import refused_line, render_outcome
 from replan.reporting.cluster.status_text import throttle_lines

@@ -123,7 +123,7 @@ def plan(
     from replan.planning.making.journal_topic import plan_with_journal
     from replan.planning.making.planner import make_plan
     from replan.planning.plans import plan_file
-    from replan.planning.plans.plan import left_out_text
+    from replan.planning.plans.reasons import left_out_text
 
     files = placement_files(files, cluster)
     inputs = [*files, cluster.simulated, cluster.snapshot]

@@ -19,7 +19,7 @@ from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placeme
 from replan.model.declared.topic_patterns import matches
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.leader_order import in_doubt
-from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
+from replan.planning.plans.reasons import Facts, PlanWarning, WarningKind
 
 
 class BlacklistedMembers(Struct, frozen=True):

@@ -15,7 +15,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.model.snapshot import RememberedOrder
 from replan.planning.comparison.alignment import Alignment, named_partitions
 from replan.planning.comparison.diff import targets_of
-from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
+from replan.planning.plans.reasons import Facts, PlanWarning, WarningKind
 from replan.wording import NAMES_SHOWN
 
 

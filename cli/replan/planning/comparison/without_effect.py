@@ -17,7 +17,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import passed
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.balanced import without_rates
-from replan.planning.plans.plan import Facts, FactValue, PlanWarning, WarningKind
+from replan.planning.plans.reasons import Facts, FactValue, PlanWarning, WarningKind
 from replan.wording import NAMES_SHOWN
 
 

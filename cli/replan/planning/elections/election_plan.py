@@ -10,7 +10,8 @@ from replan.planning.comparison.blacklist import with_brokers_of_racks, without_
 from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.making.limits import check_limits, raised
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, WarningKind
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, WarningKind
 from replan.planning.recovery.recovery import Recovery
 from replan.planning.safety.plan_laws import require_lawful
 from replan.wording import NAMES_SHOWN

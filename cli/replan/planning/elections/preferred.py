@@ -24,7 +24,8 @@ from replan.planning.elections.selection import (
     leading_move,
 )
 from replan.planning.plans.moves import Move, StandaloneElection
-from replan.planning.plans.plan import Plan, Refusal, RefusalRule
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.reasons import Refusal, RefusalRule
 from replan.planning.safety.refusals import Judge
 
 

@@ -27,7 +27,8 @@ from replan.planning.elections.selection import (
 )
 from replan.planning.making.recoveries import recoveries
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan, Refusal, RefusalRule
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.reasons import Refusal, RefusalRule
 from replan.planning.recovery.candidates import Candidate
 from replan.planning.recovery.choose import RecoveryWish
 from replan.planning.recovery.recovery import Method

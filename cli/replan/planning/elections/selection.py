@@ -13,11 +13,11 @@ from replan.model.declared.topic_patterns import matches
 from replan.model.names import BrokerId, TopicPartition, led_by
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
+from replan.planning.available import unavailable
 from replan.planning.comparison.alignment import named_partitions, partition_rows
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
-from replan.planning.elections.available import unavailable
 from replan.planning.plans.moves import Move, MoveReason, ReasonKind, StandaloneElection, move_of
-from replan.planning.plans.plan import Facts, Refusal, RefusalRule
+from replan.planning.plans.reasons import Facts, Refusal, RefusalRule
 
 
 class Selection(Struct, frozen=True):

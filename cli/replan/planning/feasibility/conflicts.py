@@ -29,7 +29,7 @@ from replan.planning.plans.conflicts import (
     Shortage,
 )
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Refusal, RefusalRule
+from replan.planning.plans.reasons import Refusal, RefusalRule
 from replan.wording import NAMES_SHOWN
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from replan.model.declared.rules import TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.comparison.alignment import DeclaredList, declared_lists
-from replan.planning.plans.plan import Refusal, RefusalRule
+from replan.planning.plans.reasons import Refusal, RefusalRule
 
 
 class Causes(Struct, frozen=True):

@@ -23,6 +23,7 @@ from replan.model.declared.where import Mistake
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, topic_codes
+from replan.planning.available import BrokerDown
 from replan.planning.compared import Comparison
 from replan.planning.comparison.acknowledged import review_due
 from replan.planning.comparison.alignment import (
@@ -42,9 +43,9 @@ from replan.planning.findings.drift_classes import (
     DriftRule,
     OtherKind,
 )
-from replan.planning.findings.health import BrokerDown, brokers_down, health_of, unclean_topics
+from replan.planning.findings.health import brokers_down, health_of, unclean_topics
 from replan.planning.plans.log_dirs import LogMove, log_dir_balance, log_drains
-from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
+from replan.planning.plans.reasons import Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
 from replan.planning.safety.placing_refusals import OutOfBalance
 from replan.wording import NAMES_SHOWN

@@ -1,10 +1,7 @@
-"""The health of a snapshot's partitions in the four words of Kafka's metrics, what runs, and who comes back to lead.
+"""The health of a snapshot's partitions in the four words of Kafka's metrics, and what runs.
 
 under-replicated, under-min-ISR, at-min-ISR, offline, as kafka.cluster.Partition counts them, the first that fits; the
-effective minimum is min(min.insync.replicas, assigned replicas) since Kafka 3.7 (KAFKA-15583). Who leads again is as
-PartitionChangeBuilder.electLeader chooses when a broker is unfenced (KIP-966 from 4.1 on): a member of the ISR; where
-that is empty, of the ELR, as far as it is a replica; where both are empty, the last known leader; any replica where
-unclean.leader.election.enable is on. An ELR that names strangers alone keeps the last known leader from being elected.
+effective minimum is min(min.insync.replicas, assigned replicas) since Kafka 3.7 (KAFKA-15583).
 """
 
 from enum import StrEnum
@@ -16,42 +13,7 @@ from replan.model.columns import PAD, Ints, distinct, list_lengths, take, to_mat
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot, effective_minimums
-
-
-class Comeback(StrEnum):
-    """What makes a returning broker the leader; as plans spell it."""
-
-    IN_SYNC = "in-sync"
-    ELIGIBLE = "eligible"
-    """Where its last stop was clean: after another one Kafka takes it out of the ELR."""
-    LAST_KNOWN_LEADER = "last-known-leader"
-    """An unclean election, though nothing that it had acknowledged alone is lost."""
-    ANY = "any"
-    """Unclean election is on: the first replica that returns leads, whatever it has lost."""
-    NOBODY = "nobody"
-
-
-class Awaited(Struct, frozen=True):
-    """The brokers of which the first that returns will lead."""
-
-    why: Comeback
-    brokers: Replicas
-
-
-def awaited(state: PartitionState, *, unclean_election: bool) -> Awaited | None:
-    """Who is awaited; None where it has a leader."""
-    if state.leader is not None:
-        return None
-    if unclean_election:
-        return Awaited(Comeback.ANY, state.replicas)
-    if state.isr:
-        return Awaited(Comeback.IN_SYNC, tuple(b for b in state.replicas if b in state.isr))
-    if state.eligible:
-        return Awaited(Comeback.ELIGIBLE, state.eligible)
-    last = tuple(b for b in state.last_known_elr if b in state.replicas)
-    if not state.elr and len(last) == 1:
-        return Awaited(Comeback.LAST_KNOWN_LEADER, last)
-    return Awaited(Comeback.NOBODY, ())
+from replan.planning.available import BrokerDown
 
 
 class HealthState(StrEnum):
@@ -77,19 +39,6 @@ class Unhealthy(Struct, frozen=True):
     """Its replicas that are offline on live brokers."""
     elr_gone: bool = False
     """It is under its minimum without reassignment, and its ELR is empty: something has cleared it (KIP-966)."""
-
-
-class BrokerDown(Struct, frozen=True):
-    """A broker that does not serve, and what that means for the partitions with a replica on it."""
-
-    broker: BrokerId
-    registered: bool
-    """It is fenced; otherwise lists name it, and no such broker is registered."""
-    replicas: int
-    leaderless: int
-    """Of those partitions: without a leader."""
-    under_min_isr: int
-    """With a leader, and under their effective minimum."""
 
 
 class Health(Struct, frozen=True):

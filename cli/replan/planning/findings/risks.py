@@ -13,7 +13,8 @@ from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import Replicas, TopicPartition, is_internal
 from replan.model.snapshot import OwnApplication
 from replan.planning.plans.moves import Move, ReasonKind
-from replan.planning.plans.plan import Plan, PlanWarning, WarningKind
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.reasons import PlanWarning, WarningKind
 from replan.wording import count
 
 

@@ -27,7 +27,8 @@ from replan.model.snapshot import (
     topic_codes,
 )
 from replan.planning.making.planner import NOTHING_ALLOWED, make_plan
-from replan.planning.plans.plan import Facts, Plan, PlanWarning, WarningKind
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.reasons import Facts, PlanWarning, WarningKind
 
 JOURNAL = TopicPartition(JOURNAL_TOPIC, 0)
 _NO_ID = "A" * 22

@@ -1,6 +1,6 @@
 """What a person should know beside the moves and the refusals: warnings, which stop nothing.
 
-Partitions and topics are named, the first twenty of them. The sentences are in `reporting.sentences`.
+Partitions and topics are named, the first twenty of them.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -13,6 +13,7 @@ from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist, Spread
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
+from replan.planning.available import Awaited, awaited
 from replan.planning.compared import Comparison
 from replan.planning.comparison.acknowledged import Unacknowledged, passed, review_due
 from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
@@ -20,11 +21,11 @@ from replan.planning.comparison.blacklist import blacklist_reaches, has_ended, i
 from replan.planning.comparison.diff import DifferenceKind, Differences
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.comparison.overlays import WantedLists
-from replan.planning.findings.health import Awaited, awaited, brokers_down, unclean_topics
+from replan.planning.findings.health import brokers_down, unclean_topics
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.plans.log_dirs import LogDrains
 from replan.planning.plans.moves import Move, ReasonKind
-from replan.planning.plans.plan import Facts, PlanWarning, WarningKind
+from replan.planning.plans.reasons import Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import unread_brokers, without_replicas
 from replan.wording import NAMES_SHOWN
 

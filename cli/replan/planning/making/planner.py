@@ -48,7 +48,8 @@ from replan.planning.plans.log_dirs import (
     log_drains,
 )
 from replan.planning.plans.moves import Move, ObservedMove, move_of
-from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, RefusalRule, WarningKind
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import standing_differences
 from replan.planning.safety.placing_refusals import BalanceUnreachable, placing_refusals
 from replan.planning.safety.plan_invariants import require_invariants

@@ -14,7 +14,7 @@ from replan.model.declared.recovery import RecoveryStrategy
 from replan.model.names import TopicPartition
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
-from replan.planning.plans.plan import Refusal, RefusalRule
+from replan.planning.plans.reasons import Refusal, RefusalRule
 from replan.planning.recovery.candidates import Candidate, candidates
 from replan.planning.recovery.choose import (
     RecoveryObstacle,

@@ -13,7 +13,7 @@ from replan.model.declared.policy import Requirement
 from replan.model.names import BrokerId
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Refusal, RefusalRule
+from replan.planning.plans.reasons import Refusal, RefusalRule
 
 
 class RequiredRacks(Struct, frozen=True):

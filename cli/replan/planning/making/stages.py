@@ -31,14 +31,8 @@ from replan.planning.placing.problem import NO_LIMIT
 from replan.planning.plans.creates import Create
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move, ObservedMove, ReasonKind
-from replan.planning.plans.plan import (
-    BesideMoves,
-    Facts,
-    PlanWarning,
-    Refusal,
-    RefusalRule,
-    WarningKind,
-)
+from replan.planning.plans.plan import BesideMoves
+from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
 
 
 class Changes(BesideMoves, frozen=True, kw_only=True):

@@ -26,7 +26,8 @@ from replan.planning.making.admission_order import admission_order
 from replan.planning.making.limits import check_limits
 from replan.planning.plans.moves import Move, MoveReason, ObservedMove, ReasonKind, move_of
 from replan.planning.plans.origins import Grown, Origin
-from replan.planning.plans.plan import Facts, Plan, PlanWarning, Refusal, WarningKind
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, value_of
 from replan.planning.safety.refusals import Judge
 from replan.wording import NAMES_SHOWN

@@ -35,7 +35,8 @@ from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
 from replan.model.rates import JudgedBy
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.moves import Move, MoveReason, StandaloneElection
-from replan.planning.plans.plan import BesideMoves, Plan, PlanWarning, Refusal
+from replan.planning.plans.plan import BesideMoves, Plan
+from replan.planning.plans.reasons import PlanWarning, Refusal
 
 FORMAT_VERSION = 1
 KIND = "replan.plan"

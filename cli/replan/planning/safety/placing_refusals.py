@@ -12,17 +12,23 @@ from msgspec import Struct
 
 from replan.errors import UnsafePlan
 from replan.model.declared.placement import Placement
-from replan.model.declared.rules import BalanceMeasure, TopicRule, measure_text
+from replan.model.declared.rules import TopicRule, measure_text
 from replan.model.declared.where import Where
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import covered
 from replan.planning.comparison.chosen import BaseLists
 from replan.planning.placing.problem import Imbalance, Impossible, Obstacle
-from replan.planning.plans.plan import FACTS, Facts, Refusal, RefusalRule
+from replan.planning.plans.reasons import (
+    CAUSES_SHOWN,
+    Facts,
+    PlanWarning,
+    Refusal,
+    RefusalRule,
+    WarningKind,
+    facts_of,
+)
 from replan.wording import capped, count
-
-CAUSES_SHOWN = 8
 
 OBSTACLE_RULES = {
     Obstacle.TOO_FEW_BROKERS: RefusalRule.TOO_FEW_BROKERS,
@@ -47,6 +53,10 @@ class OutOfBalance(Struct, frozen=True):
     held: tuple[str, ...] = ()
     """What keeps partitions where they are: entries of `acknowledged`, with their places, and refusals."""
 
+    def __str__(self) -> str:
+        """How near the balance comes, what is in the way, and what to do."""
+        return str(PlanWarning(WarningKind.BALANCE, self.facts))
+
     @property
     def facts(self) -> Facts:
         """By name, as plan files have them."""
@@ -70,7 +80,7 @@ class BalanceUnreachable(UnsafePlan):
     def __init__(self, reasons: Sequence[OutOfBalance]) -> None:
         self.reasons = tuple(reasons)
         way_out = "; or take `required` out, and the plan comes as near as that"
-        super().__init__("\n".join(balance_text(reason.facts) + way_out for reason in reasons))
+        super().__init__("\n".join(f"{reason}{way_out}" for reason in reasons))
 
 
 def out_of_balance(
@@ -160,7 +170,9 @@ def placing_refusals(
 def refusal_of(reason: Impossible, partition: TopicPartition, rule: TopicRule | None) -> Refusal:
     """The refusal of one partition for a reason that concerns it."""
     refused, facts = OBSTACLE_RULES[reason.obstacle], _facts(reason, rule)
-    return Refusal(*partition, refused, {name: facts[name] for name in FACTS[refused]})
+    return Refusal(
+        *partition, refused, {name: facts[name] for name in facts if name in facts_of(refused)}
+    )
 
 
 def _facts(reason: Impossible, rule: TopicRule | None) -> Facts:
@@ -171,26 +183,3 @@ def _facts(reason: Impossible, rule: TopicRule | None) -> Facts:
         "needed": reason.needed,
         "available": reason.available,
     }
-
-
-def balance_text(facts: Facts) -> str:
-    """How near the balance comes, what is in the way, and what to do."""
-    measure, asked, reached = facts["measure"], facts["asked"], facts["reached"]
-    brokers = facts["brokers"] if isinstance(facts["brokers"], tuple) else ()
-    named = ", ".join(capped(brokers, str, limit=CAUSES_SHOWN))
-    nearest = "moves come" if facts["proved"] == "yes" else "a search that proves nothing came"
-    ways = []
-    for name, what in (("closed", "broker"), ("held", ""), ("rules", "")):
-        value = facts.get(name, ())
-        ways += [f"{what} {one}".strip() for one in (value if isinstance(value, tuple) else ())]
-    written = BalanceMeasure(str(measure)).written.format(reached)
-    in_the_way = f" In the way: {'; '.join(ways)}." if ways else ""
-    wish = f"{measure} lie within {asked} of the brokers' shares"
-    far = "further than asked"
-    if measure == BalanceMeasure.MAX_REPLICAS:
-        wish, far = f"no broker hold more than {asked} replicas", "more than asked"
-    return (
-        f"balance: {facts['where']} asks that {wish}, and {nearest} as "
-        f"near as {reached} ({far}: brokers {named}).{in_the_way} Write `{written}`, or "
-        "change what is in the way"
-    )

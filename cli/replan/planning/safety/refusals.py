@@ -1,6 +1,6 @@
 """Why a move is not planned: the safety rules that are judged per partition, before anything is asked for.
 
-A refusal carries its measure and its limit; its sentence, with the way out, is in `reporting.sentences`. The applier
+A refusal carries its measure and its limit, and says the way out. The applier
 checks the ones that may change (safe start, unclean guard) again at admission. Mistakes of the placement against this
 cluster, such as an unknown broker, are not refusals: they are in `comparison.cluster_check`.
 """
@@ -13,7 +13,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState, bears_unclean_election
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Facts, Refusal, RefusalRule
+from replan.planning.plans.reasons import Facts, Refusal, RefusalRule
 
 RuleAndFacts = tuple[RefusalRule, Facts]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from replan.planning.plans.plan import left_out_text
+from replan.planning.plans.reasons import left_out_text
 from replan.rehearsal.outcome import Report
 from replan.rehearsal.report.pictures import copies_chart, runs_chart
 from replan.rehearsal.report.sentences import (

@@ -9,7 +9,6 @@ from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import RandomRun, Report
 from replan.rehearsal.result import Harm, Headroom, InjectedFault, Rehearsal, Waited
 from replan.reporting.application.outcome_text import result_text
-from replan.reporting.sentences import refusal_text
 from replan.wording import capped, count, duration, rate, size
 
 STOPPED_SHOWN = 50
@@ -94,7 +93,7 @@ def stopped_lines(rehearsal: Rehearsal) -> Iterator[str]:
 
 def refused_partitions(report: Report) -> list[str]:
     """The partitions that the plan leaves out, each with its reason and the way out."""
-    return capped(report.refusals, lambda r: f"{refusal_text(r)} [{r.rule}]", limit=STOPPED_SHOWN)
+    return capped(report.refusals, lambda r: f"{r} [{r.rule}]", limit=STOPPED_SHOWN)
 
 
 def injected(rehearsal: Rehearsal, fault: InjectedFault) -> str:

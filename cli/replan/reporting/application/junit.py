@@ -11,7 +11,6 @@ from replan.applying.views.outcome import (
 )
 from replan.model.names import TopicPartition
 from replan.reporting.application.outcome_text import STOPPED, outcome_text
-from replan.reporting.sentences import refusal_text
 from replan.reporting.xml_text import xml_document
 
 
@@ -31,7 +30,7 @@ def outcome_junit(outcome: Outcome, name: str) -> str:
     for refusal in outcome.refusals:
         failed += 1
         case = _named(suite, refusal.partition)
-        SubElement(case, "failure", type=refusal.rule, message=refusal_text(refusal))
+        SubElement(case, "failure", type=refusal.rule, message=str(refusal))
     SubElement(suite, "system-out").text = outcome_text(outcome)
     total = len(outcome.results) + len(outcome.refusals)
     suite.attrib |= {

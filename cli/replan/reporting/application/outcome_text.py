@@ -23,11 +23,11 @@ from replan.applying.views.outcome import (
 )
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.elections.preferred import PreferredElections
-from replan.planning.plans.plan import Plan, Refusal, left_out_text
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.reasons import Refusal, left_out_text
 from replan.planning.recovery.candidates import Candidate, Tail, best_candidate, parting
 from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import Method
-from replan.reporting.sentences import refusal_text
 from replan.wording import NAMES_SHOWN, capped, count, duration, size
 
 
@@ -94,7 +94,7 @@ def _counted(done: Sequence[PartitionResult]) -> str:
 
 def refused_line(refusal: Refusal) -> str:
     """A partition that the plan leaves out, with why and the way out."""
-    return f"{'held' if refusal.held else 'refused'}: {refusal_text(refusal)}  [{refusal.rule}]"
+    return f"{'held' if refusal.held else 'refused'}: {refusal}  [{refusal.rule}]"
 
 
 def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
@@ -296,7 +296,7 @@ def election_results(
     """How each partition ended, by name; `outcome` is None where nothing was asked for."""
     by_name = {n: ElectionRow(n, ElectionResult.NOT_NEEDED) for n in elections.not_needed}
     for refusal in elections.plan.refusals:
-        rule, text = str(refusal.rule), refusal_text(refusal)
+        rule, text = str(refusal.rule), str(refusal)
         by_name[refusal.partition] = ElectionRow(
             refusal.partition, ElectionResult.FAILED, rule=rule, message=text
         )
@@ -453,7 +453,7 @@ def _rows(
             {
                 "result": ElectionResult.FAILED,
                 "rule": refusal.rule,
-                "message": refusal_text(refusal),
+                "message": str(refusal),
                 "candidates": _candidates(candidates.get(refusal.partition, ())),
             },
         )

@@ -31,8 +31,6 @@ from replan.reporting.lines import EMPTY_LINE, Line, Span, Tone, drawn, heading,
 from replan.reporting.loop.loop_text import loop_lines
 from replan.reporting.markdown import LIMIT, code, escape, fitted, table_head, table_row
 from replan.reporting.sentences import (
-    broker_down_json,
-    broker_down_text,
     elr_gone_text,
     unclean_text,
 )
@@ -375,7 +373,7 @@ def status_lines(status: ClusterStatus, *, everything: bool = False) -> list[Lin
     """What is wrong first, then what runs; in groups where many are alike, unless everything is listed."""
     health, rows = status.health, status.rows
     lines = [line(Span(status.summary, Tone.GOES if _ill(health) else Tone.HEAD))]
-    warnings = [*map(broker_down_text, health.down), *health_warnings(health)]
+    warnings = [*map(str, health.down), *health_warnings(health)]
     lines += [line(Span(f"Warning: {text}", Tone.CHANGES), hang=4) for text in warnings]
     lines += _unhealthy_lines(health.unhealthy, alike=None if everything else ALIKE_SHOWN)
     if status.stopped:
@@ -487,7 +485,7 @@ def render_status_markdown(status: ClusterStatus) -> str:
     """For a pull request or a chat: the summary, then tables, as much as a comment holds; ends with a newline."""
     health, rows = status.health, status.rows
     text = f"## replan status\n\n{status.summary} As of {status.observed_at}.\n"
-    text += "".join(f"\n**Warning:** {broker_down_text(broker)}\n" for broker in health.down)
+    text += "".join(f"\n**Warning:** {broker}\n" for broker in health.down)
     text += "".join(f"\n**Warning:** {escape(line)}\n" for line in health_warnings(health))
     known = drawn(status.known()).splitlines()
     if known:
@@ -536,7 +534,7 @@ def render_status_json(status: ClusterStatus, indent: int | None = 2) -> str:
         **({"wasOpen": status.was_open} if status.was_open else {}),
         **({"loop": to_builtins(status.loop)} if status.loop is not None else {}),
         "health": {state: health.count(state) for state in HealthState},
-        "brokersDown": [broker_down_json(broker) for broker in health.down],
+        "brokersDown": [to_builtins(broker) for broker in health.down],
         "uncleanElection": list(health.unclean),
         "unhealthy": [
             {

@@ -12,10 +12,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape as escape_html
 
+from msgspec import to_builtins
+
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift_classes import Difference, DriftClass, OtherKind
 from replan.planning.findings.drift_report import DriftReport
-from replan.planning.safety.placing_refusals import balance_text
 from replan.reporting.blocks import (
     Block,
     Column,
@@ -29,11 +30,8 @@ from replan.reporting.blocks import (
 )
 from replan.reporting.lines import EMPTY_LINE, Line, Span, Tone, drawn, heading, line, plain, table
 from replan.reporting.sentences import (
-    broker_down_json,
-    broker_down_text,
     elr_gone_text,
     unclean_text,
-    warning_text,
 )
 from replan.wording import NAMES_SHOWN, brokers, capped, count, left_out
 
@@ -178,14 +176,14 @@ def electable(report: DriftReport) -> list[str]:
 def warnings(report: DriftReport) -> list[str]:
     """What is no difference by itself: brokers that are down, topics with unclean election, an ELR that is gone."""
     drift = report.drift
-    texts = [broker_down_text(down) for down in drift.down]
+    texts = [str(down) for down in drift.down]
     if drift.unjudged:
         number = count(drift.unjudged, "partition")
         texts.append(
             f"{number} not judged by racks: Kafka does not tell the rack of a broker that is down"
         )
     texts += [unclean_text(drift.unclean)] if drift.unclean else []
-    texts += map(warning_text, drift.warnings)
+    texts += map(str, drift.warnings)
     return texts + ([elr_gone_text(drift.elr_gone)] if drift.elr_gone else [])
 
 
@@ -214,7 +212,7 @@ def drift_lines(
     """The same as lines with tones: what is declared comes, what there is goes."""
     limit = None if everything else DIFFERENCES_SHOWN
     lines = [of for title, rows in _groups(report) for of in _group(title, rows, limit)]
-    lines += plain(f"{_capital(balance_text(reason.facts))}." for reason in report.drift.unbalanced)
+    lines += plain(f"{_capital(str(reason))}." for reason in report.drift.unbalanced)
     if unmanaged:
         names = [(topic, count(n, "partition")) for topic, n in report.unmanaged.items()]
         lines += _group("Topics that no entry names", names, limit)
@@ -372,7 +370,7 @@ def drift_blocks(report: DriftReport, *, unmanaged: bool = False) -> Iterator[Bl
     yield from (line(text) for text in ([f"By cause: {tally}."] if tally else []))
     yield from map(line, [*electable(report), *acknowledged(report)])
     yield from (line(Span(f"Warning: {text}", Tone.GOES)) for text in warnings(report))
-    yield from (line(f"{balance_text(reason.facts)}.") for reason in drift.unbalanced)
+    yield from (line(f"{reason}.") for reason in drift.unbalanced)
     yield from _classes(report)
     if report.drift.differences:
         yield _listing(report)
@@ -497,14 +495,14 @@ def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
                 "asked": r.facts["asked"],
                 "reached": r.facts["reached"],
                 "brokers": list(r.imbalance.brokers),
-                "message": balance_text(r.facts),
+                "message": str(r),
             }
             for r in drift.unbalanced
         ],
         "acknowledged": [
             {"topic": tp.topic, "partition": tp.partition} for tp in drift.acknowledged
         ],
-        "brokersDown": [broker_down_json(broker) for broker in drift.down],
+        "brokersDown": [to_builtins(broker) for broker in drift.down],
         "uncleanElection": list(report.drift.unclean),
         "elrCleared": [{"topic": n.topic, "partition": n.partition} for n in report.drift.elr_gone],
         "electable": {

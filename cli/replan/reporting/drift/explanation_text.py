@@ -12,13 +12,12 @@ from replan.planning.comparison.alignment import DeclaredList
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.explanation import Explanation
 from replan.planning.plans.preview import planned_requests
-from replan.planning.safety.placing_refusals import balance_text
 from replan.reconciling.explaining import ByPolicy
 from replan.reporting.drift.drift_text import MEANINGS
 from replan.reporting.lines import aligned_lines
 from replan.reporting.loop.loop_words import by_policy_text
 from replan.reporting.plans.plan_words import change, describe
-from replan.reporting.sentences import awaited_text, conflict_lines, elr_gone_text, refusal_text
+from replan.reporting.sentences import conflict_lines, elr_gone_text
 from replan.wording import brokers, count
 
 ExplanationLine = tuple[str, str]
@@ -160,7 +159,7 @@ def _leadable(explanation: Explanation, state: PartitionState) -> Iterator[Expla
     if explanation.elr_gone:
         yield "observed", elr_gone_text([state.partition])
     if explanation.awaited is not None:
-        yield "awaited", awaited_text(explanation.awaited.why, explanation.awaited.brokers)
+        yield "awaited", str(explanation.awaited)
 
 
 def _planned(explanation: Explanation) -> Iterator[ExplanationLine]:
@@ -180,7 +179,7 @@ def _planned(explanation: Explanation) -> Iterator[ExplanationLine]:
 
 def _held(explanation: Explanation) -> Iterator[ExplanationLine]:
     for refusal in explanation.refusals:
-        yield "held by", f"{refusal_text(refusal)}  [{refusal.rule}]"
+        yield "held by", f"{refusal}  [{refusal.rule}]"
     for conflict in explanation.conflicts:
         first, *constraints = conflict_lines(conflict)
         yield from (("conflict", text) for text in [first, *(f"    {c}" for c in constraints)])
@@ -192,7 +191,7 @@ def _held(explanation: Explanation) -> Iterator[ExplanationLine]:
             f"limit {limit.measure} {most} at {limit.where}: the whole plan has {whole}",
         )
     for unbalanced in explanation.unbalanced:
-        yield "held by", f"the whole plan is refused: {balance_text(unbalanced.facts)}"
+        yield "held by", f"the whole plan is refused: {unbalanced}"
     if explanation.acknowledged is not None:
         entry = explanation.acknowledged
         word = "held by" if explanation.covered else "acknowledged"

@@ -14,8 +14,9 @@ from replan.model.declared.where import MistakenPlacement, Where
 from replan.planning.findings.causes import Causes
 from replan.planning.making.limits import LimitExceeded, exceeded_text
 from replan.planning.plans.conflicts import Conflict
-from replan.planning.plans.plan import Plan, Refusal, RefusalRule
-from replan.reporting.sentences import conflict_with_constraints, refusal_text, warning_text
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.reasons import Refusal, RefusalRule
+from replan.reporting.sentences import conflict_with_constraints
 from replan.wording import left_out
 
 
@@ -51,7 +52,7 @@ def plan_findings(plan: Plan, placement: Placement) -> list[Annotation]:
             AnnotationLevel.ERROR,
             rule,
             where,
-            "; ".join([refusal_text(members[0]), *left_out(len(members) - 1, "partition")]),
+            "; ".join([str(members[0]), *left_out(len(members) - 1, "partition")]),
         )
         for (where, rule), members in groups.items()
     ]
@@ -69,7 +70,7 @@ def _warnings(plan: Plan, placement: Placement) -> Iterator[Annotation]:
         where, topic = warning.facts.get("where"), warning.facts.get("topic")
         entry = placement.topics.get(topic) if isinstance(topic, str) else None
         at = Where.read(where) if isinstance(where, str) else None if entry is None else entry.where
-        yield Annotation(AnnotationLevel.WARNING, warning.kind, at, warning_text(warning))
+        yield Annotation(AnnotationLevel.WARNING, warning.kind, at, str(warning))
 
 
 def error_findings(error: ReplanError) -> list[Annotation]:

@@ -7,14 +7,10 @@ from replan.model.declared.placement import SideRates
 from replan.model.rates import JudgedBy
 from replan.planning.findings.risks import RiskKind, risks
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import (
-    Plan,
-    PlanWarning,
-    WarningKind,
-    left_out_text,
-)
+from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.planning.plans.preview import estimate
+from replan.planning.plans.reasons import PlanWarning, WarningKind, left_out_text
 from replan.planning.plans.requests import Request, RequestKind
 from replan.reporting.plans.plan_context import PlanContext
 from replan.reporting.plans.recovery_text import recovery_summary

@@ -9,7 +9,6 @@ from replan.planning.plans.plan import Plan
 from replan.planning.recovery.candidates import Candidate, Tail, best_candidate, parting
 from replan.planning.recovery.recovery import Recovery
 from replan.reporting.lines import aligned_lines
-from replan.reporting.sentences import refusal_text, warning_text
 from replan.wording import brokers, capped, count, duration, left_out, listed, size
 
 RECOVERIES_SHOWN = 50
@@ -146,12 +145,12 @@ def render_recoveries(plan: Plan, candidates: Mapping[TopicPartition, Sequence[C
     lines += capped(plan.moves, _led_text, limit=RECOVERIES_SHOWN)
     refused = [r for r in plan.refusals if r.partition in candidates]
     for refusal in refused[:RECOVERIES_SHOWN]:
-        lines += [f"refused: {refusal_text(refusal)}  [{refusal.rule}]"]
+        lines += [f"refused: {refusal}  [{refusal.rule}]"]
         lines += [*(f"    {line}" for line in candidate_lines(candidates[refusal.partition])), ""]
     lines += left_out(len(refused) - RECOVERIES_SHOWN, "refusal", "-o saves them all")
     others = [r for r in plan.refusals if r.partition not in candidates]
-    lines += [f"refused: {refusal_text(r)}  [{r.rule}]" for r in others]
-    lines += [warning_text(warning) for warning in plan.warnings]
+    lines += [f"refused: {r}  [{r.rule}]" for r in others]
+    lines += [str(warning) for warning in plan.warnings]
     if plan.recoveries or not plan.moves:
         lines.append(recovery_summary(plan.recoveries) if plan.recoveries else "Nothing to elect.")
     if plan.moves:

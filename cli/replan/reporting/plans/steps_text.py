@@ -6,8 +6,9 @@ What goes before the moves and what is refused is here as well, since every form
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from replan.planning.plans.plan import Plan, Refusal, RefusalRule
+from replan.planning.plans.plan import Plan
 from replan.planning.plans.preview import planned_requests
+from replan.planning.plans.reasons import Refusal, RefusalRule
 from replan.reporting.blocks import Block, Column, Heading, Item, Items, Table, text_lines
 from replan.reporting.lines import Span, Tone, aligned_lines, drawn, line
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, PlanContext
@@ -17,7 +18,7 @@ from replan.reporting.plans.plan_words import (
     plan_summary,
 )
 from replan.reporting.plans.recovery_text import recovery_lines
-from replan.reporting.sentences import conflict_lines, refusal_text, warning_text
+from replan.reporting.sentences import conflict_lines
 from replan.wording import brokers, capped
 
 OWN_RUNNING_TITLE = "Being moved by replan's own application"
@@ -103,7 +104,7 @@ def warned(plan: Plan) -> Iterator[Block]:
     """What to know before it is applied."""
     if plan.warnings:
         yield Heading("Warnings", len(plan.warnings), in_text=False)
-        warnings = [Item(line(warning_text(warning))) for warning in plan.warnings]
+        warnings = [Item(line(str(warning))) for warning in plan.warnings]
         yield Items(warnings, "warning", label=Span("Warning: ", Tone.CHANGES), indent=0)
 
 
@@ -113,7 +114,7 @@ def refused(title: str, refusals: Sequence[Refusal], limit: int | None) -> Itera
         rules = Counter(r.rule for r in refusals)
         tally = ", ".join(f"{number:,} {rule}" for rule, number in sorted(rules.items()))
         yield Heading(f"{title} ({tally})")
-        yield Items([Item(line(f"{refusal_text(r)}  [{r.rule}]")) for r in refusals], limit=limit)
+        yield Items([Item(line(f"{r}  [{r.rule}]")) for r in refusals], limit=limit)
 
 
 def conflict_blocks(plan: Plan, limit: int | None) -> Iterator[Block]:
