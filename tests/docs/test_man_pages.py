@@ -1,6 +1,7 @@
 """man/*.1 say what `--help` says."""
 
 import subprocess
+from collections.abc import Mapping
 from shutil import which
 
 import pytest
@@ -8,20 +9,24 @@ from tests.docs.man_pages import man_pages
 from tests.docs.pages import TOP, check_page
 
 MAN = TOP / "man"
-PAGES = man_pages()
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_the_page_is_what_the_command_says(name: str) -> None:
-    check_page(name, PAGES[name], MAN)
+@pytest.fixture(scope="module")
+def pages() -> Mapping[str, str]:
+    return man_pages()
 
 
-def test_no_page_is_left_of_a_command_that_is_gone() -> None:
-    assert {path.name for path in MAN.iterdir()} == set(PAGES)
+def test_each_page_is_what_the_command_says(pages: Mapping[str, str]) -> None:
+    for name, page in pages.items():
+        check_page(name, page, MAN)
 
 
-def test_a_page_has_what_help_has() -> None:
-    page = PAGES["replan-throttle-rate.1"]
+def test_no_page_is_left_of_a_command_that_is_gone(pages: Mapping[str, str]) -> None:
+    assert {path.name for path in MAN.iterdir()} == set(pages)
+
+
+def test_a_page_has_what_help_has(pages: Mapping[str, str]) -> None:
+    page = pages["replan-throttle-rate.1"]
     for part in (
         "replan throttle RATE",
         ".SH Arguments",
@@ -31,13 +36,13 @@ def test_a_page_has_what_help_has() -> None:
         ".SH Examples",
     ):
         assert part in page
-    assert "elect best\\-log" in PAGES["replan-elect.1"]
+    assert "elect best\\-log" in pages["replan-elect.1"]
 
 
-def test_man_reads_them_without_a_complaint() -> None:
+def test_man_reads_them_without_a_complaint(pages: Mapping[str, str]) -> None:
     if not (man := which("man")):
         pytest.skip("man is not installed")
-    for name in PAGES:
+    for name in pages:
         read = subprocess.run(
             [man, "-l", "--warnings", str(MAN / name)], capture_output=True, text=True, check=True
         )
