@@ -4,13 +4,15 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from tests.properties import hostile_faults
 from tests.unit.faults.fault_context import CONTEXT
 
 from replan.faults.api import FORMS, Kind, TokenReader, read_fault, read_schedule
 from replan.scenarios.api import run_scenario
-from replan.simulator.api import At
+from replan.simulator.api import At, Fault
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "faults.md"
 FOUNDING = """\
@@ -238,6 +240,11 @@ def test_a_form_that_is_left_in_the_middle_is_shown_whole(kind: Kind) -> None:
         with pytest.raises(Exception, match=r"; the form is: ") as refused:
             read(" ".join(kind.begins))
         assert str(refused.value).endswith(f"; the form is: {kind.form}")
+
+
+def test_the_laws_are_tried_under_every_fault() -> None:
+    drawn = vars(hostile_faults)
+    assert [fault for fault in get_args(Fault) if fault.__name__ not in drawn] == []
 
 
 def test_every_form_stands_in_the_document_and_nothing_else() -> None:

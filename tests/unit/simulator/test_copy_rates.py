@@ -1,5 +1,8 @@
 """Shares, quotas, growing sizes: the arithmetic of simulated time, and that remembering changes nothing."""
 
+from collections.abc import Sequence
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,12 +26,26 @@ from replan.simulator.api import (
     REPLICA_FETCH_BYTES,
     AlterConfigs,
     AlterReassignments,
+    Disconnect,
     DropFromIsr,
+    Fault,
     Flows,
+    Forbid,
     KillBroker,
+    LagMetadata,
     Lookahead,
+    LoseDisk,
+    LoseRequests,
     Produce,
+    RepeatRequests,
+    ReplaceDisks,
+    SendRequest,
     Simulation,
+    SlowBroker,
+    SlowLooks,
+    StartBroker,
+    StopBroker,
+    Unresponsive,
     advance,
     apply_fault,
     fair_shares,
@@ -128,31 +145,48 @@ def test_sizes_grow_where_there_is_a_leader_and_add_up_whatever_the_steps() -> N
     assert len(once) == 2
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                Produce(P0, 3e6),
-                Produce(P1, 0),
-                KillBroker(BrokerId(2)),
-                DropFromIsr(P1, BrokerId(3), 40_000_000),
-                None,
-                throttled(LEADER_REPLICAS, "0:1,1:2"),
-                throttled(LEADER_REPLICAS, "1:2"),
-                throttled(LEADER_REPLICAS, "*"),
-                throttled(LEADER_REPLICAS, None),
-                throttled(FOLLOWER_REPLICAS, "0:4,1:3,1:4"),
-                limited(1, LEADER_RATE, 3_000_000),
-                limited(1, LEADER_RATE, None),
-                limited(4, FOLLOWER_RATE, 2_000_000),
-            ]
-        ),
-        max_size=8,
-    )
+def changed(change: ConfigChange) -> Fault:
+    return SendRequest(AlterConfigs((change,)))
+
+
+FAULTS: Sequence[Fault] = (
+    Produce(P0, 3e6),
+    Produce(P1, 0),
+    KillBroker(BrokerId(2)),
+    StopBroker(BrokerId(3)),
+    StartBroker(BrokerId(2)),
+    LoseDisk(BrokerId(4)),
+    ReplaceDisks(BrokerId(4)),
+    DropFromIsr(P1, BrokerId(3), 40_000_000),
+    SlowBroker(BrokerId(4), 2e6),
+    SlowBroker(BrokerId(4), None),
+    changed(throttled(LEADER_REPLICAS, "0:1,1:2")),
+    changed(throttled(LEADER_REPLICAS, "1:2")),
+    changed(throttled(LEADER_REPLICAS, "*")),
+    changed(throttled(LEADER_REPLICAS, None)),
+    changed(throttled(FOLLOWER_REPLICAS, "0:4,1:3,1:4")),
+    changed(limited(1, LEADER_RATE, 3_000_000)),
+    changed(limited(1, LEADER_RATE, None)),
+    changed(limited(4, FOLLOWER_RATE, 2_000_000)),
 )
-def test_remembering_changes_no_speed(
-    faults: list[KillBroker | Produce | DropFromIsr | ConfigChange | None],
-) -> None:
+OF_REPLAN_ALONE = {
+    LoseRequests,
+    RepeatRequests,
+    Disconnect,
+    LagMetadata,
+    Unresponsive,
+    SlowLooks,
+    Forbid,
+}
+"""What replan meets, and no copy of the brokers does."""
+
+
+def test_every_fault_that_copies_may_meet_is_drawn() -> None:
+    assert {type(fault) for fault in FAULTS} == set(get_args(Fault)) - OF_REPLAN_ALONE
+
+
+@given(st.lists(st.sampled_from([*FAULTS, None]), max_size=8))
+def test_remembering_changes_no_speed(faults: list[Fault | None]) -> None:
     simulation = _copying()
     lookahead = Lookahead()
     for fault in faults:
@@ -162,9 +196,7 @@ def test_remembering_changes_no_speed(
         assert (simulation.cluster, simulation.world.lags) == (afresh.cluster, afresh.world.lags)
         for _ in range(2):
             assert advance(simulation, moment, lookahead=lookahead) == advance(simulation, moment)
-        if isinstance(fault, ConfigChange):
-            simulation, _ = submit_command(simulation, AlterConfigs((fault,)))
-        elif fault is not None:
+        if fault is not None:
             simulation = apply_fault(simulation, fault)
         assert lookahead.flows.speeds(simulation) == Flows().speeds(simulation)
         assert lookahead.next_moment(simulation) == next_moment(simulation)

@@ -1,6 +1,10 @@
 """What is declared and does nothing on a cluster is said with its place; nothing is without effect in silence."""
 
+import json
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -12,6 +16,7 @@ from replan.model.api import (
     Apart,
     Balance,
     BrokerId,
+    Intents,
     LeaderRule,
     Placement,
     ReplicaBlacklist,
@@ -19,6 +24,7 @@ from replan.model.api import (
     TopicRule,
     Where,
 )
+from replan.placement_file.api import load_placement
 from replan.planning.api import WarningKind, make_plan
 
 HERE = Where(FILE, 9, 3)
@@ -109,3 +115,44 @@ def test_an_entry_for_a_topic_that_this_user_may_not_see_is_not_said_to_mean_not
     assert find_drift(named, SEEN).warnings
     [warning] = find_drift(named, replace(SEEN, hidden=("payouts",))).warnings
     assert (warning.kind, warning.facts["topics"]) == (WarningKind.HIDDEN, ("payouts",))
+
+
+SCHEMA = Path(__file__).parents[4] / "schema" / "placement.v1.json"
+SECTIONS: Mapping[str, object] = {
+    "assignments": {"replicationFactor": 2},
+    "preferredLeaders": {"balanced": True},
+    "throttles.standing.topics": "all",
+    "recovery": {"strategy": "balanced"},
+    "require": {"racks": 1},
+}
+"""An entry of each section whose entries are for topics."""
+
+
+def sections_of(part: Mapping[str, Any], *path: str) -> Iterator[str]:
+    for key, of in part.get("properties", {}).items():
+        if of.get("propertyNames") == {"$ref": "#/$defs/topicOrPattern"}:
+            yield ".".join((*path, key))
+        yield from sections_of(of, *path, key)
+
+
+def test_each_section_for_topics_has_an_entry_here() -> None:
+    assert set(SECTIONS) == {*sections_of(json.loads(SCHEMA.read_text(encoding="utf-8")))}
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_what_ties_and_what_means_nothing_is_found_in_each_section(
+    section: str, tmp_path: Path
+) -> None:
+    tying, idle = ("or*s", "or*"), "zz*"
+    declared: object = dict.fromkeys((*tying, idle), SECTIONS[section])
+    for key in reversed(section.split(".")):
+        declared = {key: declared}
+    assert isinstance(declared, dict)
+    file = tmp_path / "placement.yaml"
+    file.write_text(json.dumps({"version": 1, **declared}), encoding="utf-8")
+    asked = load_placement([file])
+    [tie] = Intents.of(asked, ["orders"]).ties
+    assert (tie.section, set(tie.names)) == (section, set(tying))
+    found = find_drift(asked, SEEN).warnings
+    said = [w.facts["section"] for w in found if w.kind is WarningKind.MATCHES_NOTHING]
+    assert said == [section]
