@@ -1,12 +1,14 @@
 """docs/architecture.md shows the layers of the import contracts; no page links to or names a file that is not there.
 
-And no public class has the name of another one.
+And no public class has the name of another one, and no module imports what imports it.
 """
 
 import ast
 import re
 import tomllib
 from collections import defaultdict
+from collections.abc import Collection
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
@@ -70,6 +72,26 @@ def test_no_class_is_named_as_another_one() -> None:
         for name in definitions(path, ast.ClassDef):
             places[name].append(str(path.relative_to(PRODUCT)))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_no_module_imports_what_imports_it() -> None:
+    """Nor in a function, nor for its types alone: that hides a circle and leaves it there."""
+    modules = {
+        ".".join(path.relative_to(TOP / "cli").with_suffix("").parts): path
+        for path in PRODUCT.rglob("*.py")
+        if path.name != "__init__.py"
+    }
+    TopologicalSorter({name: _imports(path, modules) for name, path in modules.items()}).prepare()
+
+
+def _imports(path: Path, modules: Collection[str]) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {str(node.module), *(f"{node.module}.{a.name}" for a in node.names)}
+    return names.intersection(modules)
 
 
 def definitions(path: Path, *kinds: type[ast.stmt]) -> list[str]:

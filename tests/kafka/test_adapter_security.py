@@ -30,6 +30,7 @@ from replan.kafka.api import (
     connect,
     of_topics,
     open_cluster,
+    take_ownership,
 )
 from replan.model.api import (
     JOURNAL_TOPIC,
@@ -243,7 +244,10 @@ def test_what_a_user_may_not_change_is_refused(secured: Secured, tmp_path: Path)
 
 def take_journal(plane: KafkaControlPlane, topic: str) -> None:
     """Create it, take it, write to it, release it."""
-    with plane.journal(topic).take("reader@here", lock_timeout=0, note=lambda _: None) as journal:
+    taken = plane.journal(topic)
+    with take_ownership(
+        taken, "reader@here", taken.clock, lock_timeout=0, note=lambda _: None
+    ) as journal:
         journal.append([SavedRate(BrokerId(1), LEADER_RATE, None, ("5",))])
 
 

@@ -39,6 +39,7 @@ from replan.kafka.api import (
     TopicJournal,
     encode_lock,
     open_cluster,
+    release_lock,
     take_ownership,
 )
 from replan.model.api import JOURNAL_TOPIC, LEADER_RATE, BrokerId
@@ -196,8 +197,8 @@ def test_a_released_lock_is_free_at_once_and_its_owner_stops(machines: Machines)
     assert lock is not None
     for owner in ("ann", "bob"):
         with pytest.raises(BadUsage, match=lock.id):
-            topic.release("another", "why", owner)
-    topic.release(lock.id, "the job was cancelled", "bob")
+            release_lock(topic, "another", "why", owner)
+    release_lock(topic, lock.id, "the job was cancelled", "bob")
     with pytest.raises(Held, match="the job was cancelled"):
         first.append([APP])
     clock = Hand()

@@ -193,7 +193,7 @@ def open_cluster(
     def journal(topic: str) -> "JournalTopic":
         from replan.kafka.journal.topic import JournalTopic
 
-        return JournalTopic(reads, properties, topic, clock)
+        return JournalTopic(reads, properties, topic)
 
     def principal() -> str:
         from replan.kafka.client_properties import principal_of

@@ -13,7 +13,7 @@ from replan.errors import BadUsage, Exit
 from replan.wording import count
 
 if TYPE_CHECKING:
-    from replan.commands.inputs.observed import Observed
+    from replan.commands.inputs.target import Observed
     from replan.model.snapshot import Snapshot
 
 

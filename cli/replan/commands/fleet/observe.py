@@ -1,7 +1,7 @@
 """One look at a cluster, as a lake keeps it."""
 
-from replan.commands.inputs.observed import Observed, observed
-from replan.commands.inputs.target import Target
+from replan.commands.inputs.observed import observed
+from replan.commands.inputs.target import Observed, Target
 from replan.fleet.seen import Seen, ended_applications
 
 

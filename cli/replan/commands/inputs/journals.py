@@ -124,8 +124,12 @@ def owned_journal(
     if topic.reader not in exists and not create:
         yield MemoryJournal()
         return
+    from replan.kafka.journal.owner import take_ownership
+
     timeout = cluster.lock_timeout or 0
-    with topic.take(owner(), lock_timeout=timeout, note=say, placed=placed) as journal:
+    with take_ownership(
+        topic, owner(), topic.clock, lock_timeout=timeout, note=say, placed=placed
+    ) as journal:
         yield journal
 
 

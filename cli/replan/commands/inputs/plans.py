@@ -11,9 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.commands.frame.output import Color, note, result, result_lines, said_while_long
-from replan.commands.inputs.observed import Observed
 from replan.commands.inputs.options import PageForm, ReportForm
-from replan.commands.inputs.target import Target
+from replan.commands.inputs.target import Observed, Target
 from replan.documents.files import read_text
 from replan.errors import BadPlacement, BadUsage, Exit, UnsafePlan, WrongCluster
 from replan.model.declared.intents import Intents

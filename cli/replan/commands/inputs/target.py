@@ -4,13 +4,13 @@ The options that name a cluster and its journal, and the environment. A command 
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
 from replan.errors import BadUsage
@@ -19,10 +19,13 @@ from replan.model.declared.policy import Prices
 from replan.model.names import JOURNAL_TOPIC
 
 if TYPE_CHECKING:
+    from replan.applying.journal.ledger import Ledger
+    from replan.applying.views.standing import OpenApplication
     from replan.kafka.journal.topic import JournalTopic
     from replan.kafka.tails import Tails
     from replan.model.access import Access, ClockDifference
     from replan.model.control_plane import Clock, ControlPlane
+    from replan.model.names import TopicPartition
     from replan.model.snapshot import Snapshot
 
 
@@ -114,6 +117,21 @@ class Connection(Struct, frozen=True):
     """What `observe` has, without the settings that this user may not read; None on a simulated cluster."""
     tails: "Callable[[], Tails] | None" = None
     """The records at the ends of its logs; None on a simulated cluster."""
+
+
+class Observed(Struct, frozen=True):
+    """What there is to plan from, or to compare with: a snapshot, or a cluster with what its journal says of it."""
+
+    snapshot: "Snapshot"
+    """As `as_planned_from` has it: without the throttles that moves have set."""
+    application: "OpenApplication | None" = None
+    """The one that is open there."""
+    ledger: "Ledger | None" = None
+    """What its journal says; a snapshot has none."""
+    journal_unread: bool = False
+    """It could not be read, or an application is open in another one: nobody knows what is open, or what that moves."""
+    log_ends: "Mapping[TopicPartition, int]" = field(default_factory=dict)
+    """Where the leaders' logs end, where that was asked for."""
 
 
 class Target(Struct, frozen=True):
@@ -213,8 +231,8 @@ class Target(Struct, frozen=True):
         if cluster.snapshot is not None and not isinstance(self, ReadTarget):
             raise BadUsage(f"cluster {name} is a snapshot in {file}, which can only be read")
         self._set("bootstrap_server", cluster.bootstrap_servers)
-        for field in ("command_config", "simulated", "snapshot", "placement", "prices"):
-            self._set(field, _local(name, field, getattr(cluster, field)))
+        for option in ("command_config", "simulated", "snapshot", "placement", "prices"):
+            self._set(option, _local(name, option, getattr(cluster, option)))
         if self.timeout is None:
             self._set("timeout", cluster.timeout_seconds)
 

@@ -13,9 +13,8 @@ from replan.applying.views.standing import (
 )
 from replan.commands.frame.output import note
 from replan.commands.inputs.journals import known_of
-from replan.commands.inputs.observed import Observed
 from replan.commands.inputs.rates import leaders_log_ends
-from replan.commands.inputs.target import Target
+from replan.commands.inputs.target import Observed, Target
 from replan.commands.inputs.unread import note_unread
 from replan.errors import BadFile, UnsafePlan
 from replan.model.control_plane import ClusterReader

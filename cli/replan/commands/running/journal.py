@@ -102,8 +102,10 @@ def lock_release(
     where = cluster.journal_place
     if where.path is not None or not cluster.is_real:
         raise BadUsage("the lock of a journal file ends with its process; stop that one")
+    from replan.kafka.journal.owner import release_lock
+
     with cluster.connect() as connection:
-        released = topic_of(connection, where).release(lock_id, reason, owner())
+        released = release_lock(topic_of(connection, where), lock_id, reason, owner())
     result(f"released: {released.id} of {released.owner}\n")
     return Exit.OK
 

@@ -7,7 +7,7 @@ the package's docstring.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -25,13 +25,11 @@ from replan.kafka.journal.entries import (
     entry,
 )
 from replan.kafka.journal.read import TopicReader, elsewhere_text
+from replan.kafka.journal.topic import JournalTopic
 from replan.kafka.journal.write import Fenced, Transactions
 from replan.model.control_plane import Clock
 from replan.model.names import Replicas
 from replan.wording import count
-
-if TYPE_CHECKING:
-    from replan.kafka.journal.topic import JournalTopic
 
 BEGIN_SECONDS = 60.0
 """To become the writer: the first time a cluster makes `__transaction_state` for it."""
@@ -46,7 +44,7 @@ Notify = Callable[[str], None]
 
 
 def take_ownership(
-    topic: "JournalTopic",
+    topic: JournalTopic,
     owner: str,
     clock: Clock,
     *,
@@ -87,26 +85,21 @@ def _silent(reader: TopicReader, watch: LockWatch) -> float | None:
     return watch.since if watched else None
 
 
-def _check_alone(topic: "JournalTopic") -> None:
+def _check_alone(topic: JournalTopic) -> None:
     """Raise Held where an application is open in another topic of this cluster."""
     elsewhere = topic.open_elsewhere(topic.reader.topic)
     if elsewhere is not None:
         raise Held(elsewhere_text(*elsewhere))
 
 
-def release(
-    reader: TopicReader,
-    make_writer: Callable[[], Transactions],
-    lock_id: str,
-    reason: str,
-    owner: str,
-) -> Lock:
+def release_lock(topic: JournalTopic, lock_id: str, reason: str, owner: str) -> Lock:
     """Take the lock from the process that has it, and give it back at once; returns the lock as it was.
 
     Raises:
         BadUsage: nobody has it, or another process than the one that was named.
         ClusterUnreachable, ClusterRefused, BadFile: it cannot be read or written.
     """
+    reader = topic.locks
     reader.refresh()
     held = reader.lock
     if held is None or not held.held:
@@ -115,7 +108,7 @@ def release(
         raise BadUsage(
             f"the lock is {held.id} of {held.owner} now, not {lock_id}; see `replan lock show`"
         )
-    writer = make_writer()
+    writer = topic.writer()
     writer.begin(BEGIN_SECONDS)
     released = encode_lock(held.released(f"{reason} ({owner})"))
     writer.commit([(reader.topic, KEY, released)], BARRIER_SECONDS)
@@ -151,7 +144,7 @@ def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: No
     return watch
 
 
-def _barrier(topic: "JournalTopic", writer: Transactions, owner: str) -> Lock:
+def _barrier(topic: JournalTopic, writer: Transactions, owner: str) -> Lock:
     """Write the lock, and know all that was committed before it: nobody before can write any more."""
     for reader in topic.readers:
         reader.refresh()
@@ -165,7 +158,7 @@ def _barrier(topic: "JournalTopic", writer: Transactions, owner: str) -> Lock:
     return lock
 
 
-def _lock_entries(topic: "JournalTopic", lock: Lock) -> list[tuple[str, bytes, bytes]]:
+def _lock_entries(topic: JournalTopic, lock: Lock) -> list[tuple[str, bytes, bytes]]:
     """The lock, also in the topic of the journal where that is another one: a barrier there, and whose it is."""
     return [(reader.topic, KEY, encode_lock(lock)) for reader in topic.readers]
 
@@ -212,7 +205,7 @@ class TopicJournal:
 
     def __init__(
         self,
-        topic: "JournalTopic",
+        topic: JournalTopic,
         writer: Transactions,
         lock: Lock,
         clock: Clock,

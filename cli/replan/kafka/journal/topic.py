@@ -19,9 +19,7 @@ from replan.applying.journal.records import (
 )
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable
 from replan.kafka.client_properties import ClientProperties
-from replan.kafka.clock import SystemClock
 from replan.kafka.failures import Operation, answer, explained_refusal, reason, retriable
-from replan.kafka.journal.entries import Lock
 from replan.kafka.journal.read import TopicReader
 from replan.kafka.messages import request_class
 from replan.kafka.reads.configs import topic_values
@@ -36,7 +34,6 @@ from replan.wording import count
 
 if TYPE_CHECKING:
     from replan.applying.journal.records import Application
-    from replan.kafka.journal.owner import Notify, TopicJournal
     from replan.kafka.journal.write import PlainProducer, Transactions
 
 
@@ -227,28 +224,16 @@ class JournalTopic:
     The lock is in `JOURNAL_TOPIC`, which holds the journal, too, unless that was given another name.
     """
 
-    def __init__(
-        self, reads: Reads, properties: ClientProperties, topic: str, clock: SystemClock
-    ) -> None:
+    def __init__(self, reads: Reads, properties: ClientProperties, topic: str) -> None:
         self.reader = TopicReader(reads, topic)
         self.locks = self.reader if topic == JOURNAL_TOPIC else TopicReader(reads, JOURNAL_TOPIC)
         """What the topic of the lock says."""
-        self._reads, self._properties, self._clock = reads, properties, clock
+        self.clock, self._reads, self._properties = reads.clock, reads, properties
 
     @property
     def readers(self) -> Sequence[TopicReader]:
         """Of the topics that are written: that of the lock, and that of the journal."""
         return list(dict.fromkeys([self.locks, self.reader]))
-
-    def take(
-        self, owner: str, *, lock_timeout: float, note: "Notify", placed: Replicas = ()
-    ) -> "TopicJournal":
-        """Become the writer; makes the topics where there are none, on `placed`. Raises as `take_ownership`."""
-        from replan.kafka.journal.owner import take_ownership
-
-        return take_ownership(
-            self, owner, self._clock, lock_timeout=lock_timeout, note=note, placed=placed
-        )
 
     def create(self, reader: TopicReader, placed: Replicas = ()) -> Created:
         """Make one of the topics. Raises as `create_journal_topic`."""
@@ -319,12 +304,6 @@ class JournalTopic:
     def loop_records(self) -> "LoopRecords":
         """The records of a loop that reconciles."""
         return LoopRecords(self, self._properties.librdkafka)
-
-    def release(self, lock_id: str, reason: str, owner: str) -> Lock:
-        """Take the lock away from the process that has it. Raises as `owner.release`."""
-        from replan.kafka.journal.owner import release
-
-        return release(self.locks, self.writer, lock_id, reason, owner)
 
     def writer(self) -> "Transactions":
         """A producer with the transactional id of the cluster's journal; it changes nothing until it begins."""
