@@ -453,7 +453,7 @@ SAFEGUARDS = (
     Safeguard(
         "throttles go with their topic when an application is given up",
         "applying/abandoning.py",
-        "            gone=frozenset(subject for subject in gone if isinstance(subject, str)),\n",
+        "        gone=frozenset(subject for subject in gone if isinstance(subject, str)),\n",
         "",
         (f"{STORY}[clear-and-abandon-end-although-a-throttled-topic-is-deleted]",),
     ),

@@ -10,7 +10,7 @@ from contextlib import suppress
 from enum import StrEnum
 from math import inf
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, fold, open_applications
@@ -57,7 +57,7 @@ from replan.applying.throttles import (
     throttle_tick,
     unread_lists,
 )
-from replan.applying.tick.run_state import Decision, Repeats, throttled
+from replan.applying.tick.run_state import Answers, Decision, Repeats, throttled
 from replan.applying.views.outcome import (
     Ending,
     Outcome,
@@ -71,6 +71,7 @@ from replan.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    ConfigResource,
     elements,
     override_of,
 )
@@ -82,6 +83,7 @@ from replan.model.control_plane import (
     Look,
     OutcomeUnknown,
     Rejected,
+    ReplicaName,
     Wanted,
 )
 from replan.model.names import BrokerId, TopicPartition
@@ -156,14 +158,12 @@ def restored(
         missing = held_since(missing, _missing(ledger, look), ports.clock.now())
         gone = {s for s, at in missing.items() if at <= ports.clock.now() - settings.ending_seconds}
         waits = waits or len(gone) < len(missing)
-        history = ThrottleHistory(
-            may_arrive=touched if waits else frozenset(),
-            gone=frozenset(subject for subject in gone if isinstance(subject, str)),
-            unregistered=frozenset(subject for subject in gone if isinstance(subject, int)),
-        )
-        view = ThrottleInput(look.topics, look.rates, history)
+        history = _throttle_history(touched if waits else frozenset(), gone)
         tick = throttle_tick(
-            _kept(copying, ledger, look, abandoned=abandoned), ledger, view, keep_rates=False
+            _kept(copying, ledger, look, abandoned=abandoned),
+            ledger,
+            ThrottleInput(look.topics, look.rates, history),
+            keep_rates=False,
         )
         left = settings.quarantine_seconds - late
         if tick.quiet and waits and report is not None and reported - left >= WATCH_COUNTED_SECONDS:
@@ -182,9 +182,7 @@ def restored(
         ports.journal.append(intents(sent, ledger))
         ledger = ledger.after(tick.records)
         notes |= dict.fromkeys(tick.notes)
-        answers = Sender(ports.writer, ports.clock, until).send(sent)
-        if answers.refused is not None:
-            raise ClusterRefused(answers.refused)
+        answers = _sent(ports, sent, until)
         repeats = repeats.wanted(wanted).answered(sent, answers, ports.clock.now())
         if any(isinstance(answer, OutcomeUnknown) for answer in answers.configs.values()):
             began = ports.clock.now()
@@ -199,6 +197,16 @@ WATCH_COUNTED_SECONDS = 30.0
 """How often it is said for how much longer late changes are watched for."""
 TopicOrBroker = str | BrokerId
 """A topic or a broker."""
+
+
+def _throttle_history(
+    may_arrive: frozenset[ConfigResource], gone: Collection[TopicOrBroker]
+) -> ThrottleHistory:
+    return ThrottleHistory(
+        may_arrive=may_arrive,
+        gone=frozenset(subject for subject in gone if isinstance(subject, str)),
+        unregistered=frozenset(subject for subject in gone if isinstance(subject, int)),
+    )
 
 
 def _missing(ledger: Ledger, look: Look) -> set[TopicOrBroker]:
@@ -512,11 +520,12 @@ def _without_copies(
     still arrive for the quarantine, so nothing different is asked before. What Kafka refuses, or nobody answers, is
     asked for again with growing pauses. Returns since when no request was sent whose outcome is not known.
     """
-    began, reported, repeats, started = since, False, Repeats(), ports.clock.now()
-    pauses: dict[TopicPartition, Repeat] = {}
-    refused: Mapping[TopicPartition, RepeatedRefusal] = {}
+    started, reported = ports.clock.now(), False
+    longest = 2 * settings.quarantine_seconds + settings.patience_seconds
+    cancels = _Cancels(ports, ledger, since)
     while True:
-        late, until = ports.clock.now() - began, ports.clock.now() + settings.look_seconds
+        ledger, now = cancels.ledger, ports.clock.now()
+        late, until = now - since, now + settings.look_seconds
         look = ports.reader.look(
             Wanted(partitions=list(ledger.owned), places_of=places_of_begun(ledger))
         )
@@ -524,9 +533,8 @@ def _without_copies(
         ours = {n: own for n, own in ledger.owned.items() if runs_own(look, own)}
         waits = late < settings.quarantine_seconds and ledger.may_arrive
         if not ours and not within and not waits:
-            return ledger, since
-        longest = 2 * settings.quarantine_seconds + settings.patience_seconds
-        why = {n: believed(refused.get(n), settings.agreeing_seconds) for n in ours}
+            return ledger, cancels.unknown_since
+        why = {n: believed(cancels.refused.get(n), settings.agreeing_seconds) for n in ours}
         hopeless = not within and not waits and None not in why.values()
         if hopeless or ports.clock.now() - started > longest:
             stuck = {**dict.fromkeys((name for name, _ in within), None), **why}
@@ -536,36 +544,69 @@ def _without_copies(
         if waits and not reported and report is not None:
             report(_WATCHING.format(settings.quarantine_seconds - late))
             reported = True
+        may_cancel = {n: own for n, own in ours.items() if not (own.list_pending and waits)}
+        cancels.send(may_cancel, within, until)
+        ports.clock.sleep(settings.poll_seconds)
+
+
+class _Cancels(Struct):
+    """The requests that end copies, and what has come of them."""
+
+    ports: ClusterPorts
+    ledger: Ledger
+    unknown_since: float
+    """Since when none was sent whose outcome is not known."""
+    repeats: Repeats = Repeats()
+    pauses: dict[TopicPartition, Repeat] = field(default_factory=dict)
+    refused: Mapping[TopicPartition, RepeatedRefusal] = field(default_factory=dict)
+
+    def send(
+        self,
+        moves: Mapping[TopicPartition, MoveRecord],
+        within: Mapping[ReplicaName, str],
+        until: float,
+    ) -> None:
+        """Cancel these, as far as they do not pause: written down first. `within`: copies between log directories."""
+        now = self.ports.clock.now()
         due = {
-            n: own
-            for n, own in ours.items()
-            if not (own.list_pending and waits)
-            and (n not in pauses or pauses[n].at <= ports.clock.now())
+            n: own for n, own in moves.items() if n not in self.pauses or self.pauses[n].at <= now
         }
         wanted = Decision(resizing=dict.fromkeys(due), steps={LOG_MOVES: dict(within)})
-        sent = repeats.due(wanted, ports.clock.now())
+        sent = self.repeats.due(wanted, now)
         within_due = sent.steps[LOG_MOVES]
-        if sent.resizing or within_due:
-            asked = [intent(own, CANCEL) for own in due.values()]
-            log_moves = ledger.steps_of(LogMoveRecord)
-            ports.journal.append([*asked, *(log_moves[r] for r in within if r in within_due)])
-            ledger = ledger.after(asked)
-            answers = Sender(ports.writer, ports.clock, until).send(sent)
-            if answers.refused is not None:
-                raise ClusterRefused(answers.refused)
-            repeats = repeats.wanted(wanted).answered(sent, answers, ports.clock.now())
-            refused = repeated_refusals(refused, answers.partitions, ports.clock.now())
-            for n, answer in answers.partitions.items():
-                before = pauses.pop(n, None)
-                if not isinstance(answer, Accepted):
-                    pauses[n] = again(before, ports.clock.now())
-            known = (n for n in due if n in answers.partitions)
-            definite = (n for n in known if not isinstance(answers.partitions[n], OutcomeUnknown))
-            ledger = ledger.after([ledger.owned[n].confirmed() for n in definite])
-            all_answers = (*answers.partitions.values(), *answers.steps.values())
-            if any(isinstance(answer, OutcomeUnknown) for answer in all_answers):
-                since = ports.clock.now()
-        ports.clock.sleep(settings.poll_seconds)
+        if not sent.resizing and not within_due:
+            return
+        intents_of_moves = [intent(own, CANCEL) for own in due.values()]
+        log_moves = self.ledger.steps_of(LogMoveRecord)
+        self.ports.journal.append(
+            [*intents_of_moves, *(log_moves[r] for r in within if r in within_due)]
+        )
+        self.ledger = self.ledger.after(intents_of_moves)
+        answers = _sent(self.ports, sent, until)
+        self.repeats = self.repeats.wanted(wanted).answered(sent, answers, self.ports.clock.now())
+        self._take_answers(answers, due)
+
+    def _take_answers(self, answers: Answers, moves: Iterable[TopicPartition]) -> None:
+        now = self.ports.clock.now()
+        self.refused = repeated_refusals(self.refused, answers.partitions, now)
+        for name, answer in answers.partitions.items():
+            before = self.pauses.pop(name, None)
+            if not isinstance(answer, Accepted):
+                self.pauses[name] = again(before, now)
+        answered = (n for n in moves if n in answers.partitions)
+        definite = (n for n in answered if not isinstance(answers.partitions[n], OutcomeUnknown))
+        self.ledger = self.ledger.after([self.ledger.owned[n].confirmed() for n in definite])
+        all_answers = (*answers.partitions.values(), *answers.steps.values())
+        if any(isinstance(answer, OutcomeUnknown) for answer in all_answers):
+            self.unknown_since = now
+
+
+def _sent(ports: ClusterPorts, decision: Decision, until: float) -> Answers:
+    """Send it; raises ClusterRefused where the cluster refuses requests as a whole."""
+    answers = Sender(ports.writer, ports.clock, until).send(decision)
+    if answers.refused is not None:
+        raise ClusterRefused(answers.refused)
+    return answers
 
 
 def _no_effect(

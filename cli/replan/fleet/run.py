@@ -186,14 +186,7 @@ def commit(
     failed = frozenset((hour_of(row), row["stage"]) for row in said)
     unpaired = error_rows(todo.errors, stages[0].value, now)
     errors = sorted_table(ERRORS.name, [_once(said, stages), unpaired])
-    files: dict[tuple[str, Hour], list[RowFile]] = {}
-    unused = False
-    for one in done:
-        for file in one.files:
-            if (one.task.hour, stage_of_table(file.table).value) in failed:
-                unused = True  # another part of it could not be found
-            else:
-                files.setdefault((file.table, one.task.hour), []).append(file)
+    files, unused = _files_to_commit(done, failed)
     _judge_once(lake, files, name)
     same = [task.hour for task in todo.done]
     hours_of: dict[str, Sequence[Hour]] = {}
@@ -220,6 +213,21 @@ def commit(
     for file in chain.from_iterable(files.values()):
         counts[file.table] += 0 if file.replaces else file.rows
     return FleetRun(rows, todo.undeclared, todo.older, counts={**counts, ERRORS.name: len(errors)})
+
+
+def _files_to_commit(
+    done: Iterable[TaskDone], failed: Collection[tuple[Hour, str]]
+) -> tuple[dict[tuple[str, Hour], list[RowFile]], bool]:
+    """Those of each table and hour, and whether there are others: of stages of which another part has failed."""
+    files: dict[tuple[str, Hour], list[RowFile]] = {}
+    unused = False
+    for one in done:
+        for file in one.files:
+            if (one.task.hour, stage_of_table(file.table).value) in failed:
+                unused = True
+            else:
+                files.setdefault((file.table, one.task.hour), []).append(file)
+    return files, unused
 
 
 def publish(run: FleetRun, output: Path) -> None:

@@ -5,11 +5,11 @@ A reader of the comparison and of the planner: it decides nothing by itself. Its
 """
 
 from collections.abc import Iterable
-from itertools import chain
 
 from msgspec import Struct
 
 from replan.errors import BadUsage
+from replan.model.configs import TopicSettings
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import LeaderBlacklist, Placement, PreferredLeader
 from replan.model.declared.policy import Acknowledgement, Requirement
@@ -23,12 +23,12 @@ from replan.model.snapshot import Snapshot
 from replan.planning.available import Awaited, awaited
 from replan.planning.compared import compared
 from replan.planning.comparison.acknowledged import acknowledgements_of
-from replan.planning.comparison.alignment import DeclaredList, declared_lists
+from replan.planning.comparison.alignment import DeclaredList, PartitionCount, declared_lists
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.findings.drift import drift_of
-from replan.planning.findings.drift_classes import DriftClass, OtherKind
+from replan.planning.findings.drift_classes import Difference, DriftClass, OtherKind
 from replan.planning.findings.health import elr_gone
 from replan.planning.making.limits import Exceeded, over_limits
 from replan.planning.making.planner import plan_of
@@ -110,11 +110,9 @@ def explain_partition(
     Raises BadPlacement where the placement contradicts the cluster.
     """
     intents = Intents.of(placement, [name.topic])
-    seen, declared = snapshot.partition(name), _declared(placement, intents, name)
-    about = {name}
-    if seen is None and isinstance(declared, TopicRule):
-        about = _created_with(name, declared, snapshot)
-    if seen is None and (declared is None or not about):
+    state, declared = snapshot.partition(name), _declared(placement, intents, name)
+    about = _created_with(name, declared, snapshot) if state is None else {name}
+    if not about:
         raise BadUsage(
             f"{name}: the cluster has no such partition and no list or partitionCount declares it; write "
             "TOPIC-PARTITION, e.g. orders-7"
@@ -122,27 +120,18 @@ def explain_partition(
     comparison = compared(placement, snapshot, rates).required()
     placement = comparison.declared
     drift = drift_of(comparison)
-    about |= {
-        TopicPartition(count.topic, count.declared)
-        for count in drift.counts
-        if count.topic == name.topic and count.declared <= name.partition < count.observed
-    }
+    about |= _fewer_declared(name, drift.counts)
     differs = [d for d in drift.differences if d.name in about]
-    lists = [d for d in drift.partitions if d.name == name]
-    entry = min(
-        lists, key=lambda d: NO_LIST.index(d.kind) if d.kind in NO_LIST else -1, default=None
-    )
+    entry = _list_that_differs(name, drift.partitions)
     plan = plan_of(comparison.without_limits())
-    settings = snapshot.settings(name.topic)
-    unclean = settings is not None and settings.unclean_election
-    configured = settings.min_insync_replicas if settings else 1
-    minimum = effective_min_isr(configured, len(seen.replicas) if seen else configured)
-    members = (
-        seen.replicas if seen else (),
-        entry.declared if entry else (),
-        declared.replicas if isinstance(declared, DeclaredList) else (),
-    )
-    listed = set(chain.from_iterable(members))
+    settings = snapshot.settings(name.topic) or TopicSettings()
+    configured = settings.min_insync_replicas
+    minimum = effective_min_isr(configured, len(state.replicas) if state else configured)
+    listed = {
+        *(state.replicas if state else ()),
+        *(entry.declared if entry else ()),
+        *(declared.replicas if isinstance(declared, DeclaredList) else ()),
+    }
     refusals = tuple(r for r in plan.refusals if r.partition in about)
     refused = {r.partition for r in refusals}
     return Explanation(
@@ -165,10 +154,12 @@ def explain_partition(
         required=intents.required.get(name.topic),
         acknowledged=acknowledgements_of([name], placement, snapshot)[0],
         covered=name in drift.acknowledged,
-        observed=seen,
+        observed=state,
         offline=snapshot.offline.get(name, ()),
-        elr_gone=seen is not None and elr_gone(seen, minimum, snapshot),
-        awaited=None if seen is None else awaited(seen, unclean_election=unclean),
+        elr_gone=state is not None and elr_gone(state, minimum, snapshot),
+        awaited=None
+        if state is None
+        else awaited(state, unclean_election=settings.unclean_election),
         min_insync_replicas=configured,
         wanted=entry.declared or None if entry else None,
         kinds=tuple(d.kind for d in differs if d.drift_class is not DriftClass.IN_FLIGHT),
@@ -178,10 +169,7 @@ def explain_partition(
         log_moves=tuple(m for m in plan.log_moves if m.partition == name),
         refusals=refusals,
         conflicts=tuple(c for c in plan.conflicts if c.may_concern(refused)),
-        exceeded=over_limits(
-            plan.all_changes,
-            placement.limits,
-        ),
+        exceeded=over_limits(plan.all_changes, placement.limits),
         unbalanced=drift.unbalanced
         if placement.balance is not None and placement.balance.required
         else (),
@@ -195,12 +183,39 @@ def _declared(
     return entry if isinstance(entry, TopicRule) else declared_lists(placement, [name]).get(name)
 
 
-def _created_with(name: TopicPartition, rule: TopicRule, snapshot: Snapshot) -> set[TopicPartition]:
-    """A partition that its topic's number declares, and the one that all new ones are named by."""
+def _created_with(
+    name: TopicPartition, declared: DeclaredList | TopicRule | None, snapshot: Snapshot
+) -> set[TopicPartition]:
+    """A partition that is to be created, and by what else plans name it: none where nothing declares it.
+
+    Those that their topic's number declares are all named by the first of them.
+    """
+    if not isinstance(declared, TopicRule):
+        return set() if declared is None else {name}
     present = len(snapshot.topic_rows(name.topic))
-    if not 0 < present <= name.partition < (rule.partition_count or 0):
+    if not 0 < present <= name.partition < (declared.partition_count or 0):
         return set()
     return {name, TopicPartition(name.topic, present)}
+
+
+def _fewer_declared(name: TopicPartition, counts: Iterable[PartitionCount]) -> set[TopicPartition]:
+    """What a partition is named by where its topic has more than are declared: the first that is too many."""
+    return {
+        TopicPartition(count.topic, count.declared)
+        for count in counts
+        if count.topic == name.topic and count.declared <= name.partition < count.observed
+    }
+
+
+def _list_that_differs(
+    name: TopicPartition, differences: Iterable[Difference]
+) -> Difference | None:
+    """What differs of its list, before what says nothing of a list."""
+    return min(
+        (d for d in differences if d.name == name),
+        key=lambda d: NO_LIST.index(d.kind) if d.kind in NO_LIST else -1,
+        default=None,
+    )
 
 
 def _overruled(

@@ -6,13 +6,14 @@ faults, drawn from a seed: the same ones for the same plan and seed.
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
 from random import Random
 from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.faults.kinds import FaultContext
@@ -98,77 +99,60 @@ def with_version(simulation: Simulation, version: str) -> Simulation:
     return replace(simulation, cluster=cluster)
 
 
+class _Row(Struct, frozen=True):
+    """A partition as it was when a plan was made, as far as the plan says."""
+
+    topic: int
+    """Its place among the topics of the plan."""
+    number: int
+    step: Move | Recovery | None
+    beside: Sequence[PlannedStep]
+    """What else the plan does with it."""
+    replicas: Replicas
+
+    @property
+    def leader(self) -> int:
+        if isinstance(self.step, Recovery):
+            return -1
+        known = None if self.step is None else self.step.leader
+        return self.replicas[0] if known is None else known
+
+    @property
+    def leader_epoch(self) -> int:
+        return self.step.leader_epoch if isinstance(self.step, Recovery) else 0
+
+    @property
+    def isr(self) -> Replicas:
+        """Of a partition without a leader those that were in sync last, as far as the plan knows."""
+        if not isinstance(self.step, Recovery):
+            return self.replicas
+        return tuple(c.broker for c in self.step.candidates if c.eligible)
+
+    @property
+    def bytes(self) -> int:
+        if self.step is not None:
+            return self.step.bytes
+        return max((sum(s.copies.values()) for s in self.beside), default=0)
+
+
 def snapshot_of_plan(plan: Plan) -> Snapshot:
     """The cluster that a plan was made from, as far as the plan says: every replica in sync, nothing else there.
 
     Partitions that the plan does not touch, and that its topics must have, stand empty on one broker. Those that it
     recovers have no leader, and the logs that their replicas spoke of; brokers that did not are down.
     """
-    of_topic: dict[str, dict[int, Move | Recovery]] = {}
-    steps: Sequence[Move | Recovery] = (*plan.moves, *plan.recoveries)
-    for step in steps:
-        of_topic.setdefault(step.partition.topic, {})[step.partition.partition] = step
-    growing = {create.topic: create for create in plan.creates}
-    ids = {str(c.topic): c.topic_id for c in plan.all_changes if c.topic_id is not None}
-    beside: dict[TopicPartition, list[PlannedStep]] = {}
-    for other in plan.beside_moves:
-        for name in other.partitions:
-            beside.setdefault(name, []).append(other)
     topics = sorted(plan.topics)
-    sizes = dict.fromkeys(topics, 1)
-    for name in (*beside, *(move.partition for move in plan.moves)):
-        sizes[name.topic] = max(sizes[name.topic], name.partition + 1)
-    sizes |= {name: create.present for name, create in growing.items()}
-    rows = [
-        (code, number, of_topic.get(name, {}).get(number))
-        for code, name in enumerate(topics)
-        for number in range(sizes[name])
-    ]
     before = {s.setting: s.before for s in plan.standing if s.before is not None}
-    one = tuple(sorted(plan.racks))[:1]
-    # Kafka takes new partitions only as long as the others of their topic.
-    idle = [growing[name].lists[0] if name in growing else one for name in topics]
-    staying = [beside.get(TopicPartition(topics[code], number), ()) for code, number, _ in rows]
-    lists = [
-        move.original
-        if move is not None
-        else _lying([b for s in stays for b in s.brokers], idle[code])
-        for stays, (code, _, move) in zip(staying, rows, strict=True)
-    ]
-    of_row = [step for _, _, step in rows]
-    leaders = [_leader(listed, step) for listed, step in zip(lists, of_row, strict=True)]
-    in_sync = [_in_sync(listed, step) for listed, step in zip(lists, of_row, strict=True)]
-    nobody = from_lists([()] * len(rows))
     down = {c.broker for r in plan.recoveries for c in r.candidates if not c.alive}
     return Snapshot(
         cluster_id=plan.cluster_id,
         observed_at="2026-01-01T00:00:00Z",
         features=Features(True, True),
         brokers=tuple(Broker(b, rack, fenced=b in down) for b, rack in sorted(plan.racks.items())),
-        topics=_topics(topics, ids, of_topic, before),
+        topics=_topics(plan, topics, before),
         broker_configs=_broker_configs(before),
         log_dirs=_log_dirs(plan),
-        partitions=partitions_table(
-            pa.array(topics, pa.string()),
-            [code for code, _, _ in rows],
-            {
-                "partition": pa.array([number for _, number, _ in rows], pa.int32()),
-                "leader": pa.array(leaders, pa.int32()),
-                "leader_epoch": pa.array([_leader_epoch(step) for step in of_row], pa.int32()),
-                "replicas": from_lists(lists),
-                "isr": from_lists(in_sync),
-                **dict.fromkeys(("adding", "removing", "elr", "last_known_elr"), nobody),
-                "bytes": pa.array(
-                    [
-                        max((sum(s.copies.values()) for s in stays), default=0)
-                        if move is None
-                        else move.bytes
-                        for stays, (_, _, move) in zip(staying, rows, strict=True)
-                    ],
-                    pa.int64(),
-                ),
-            },
-        ),
+        partitions=_partitions(topics, list(_rows(plan, topics))),
         logs={
             r.partition: {c.broker: c.log for c in r.candidates if c.known is not None and c.log}
             for r in plan.recoveries
@@ -176,21 +160,49 @@ def snapshot_of_plan(plan: Plan) -> Snapshot:
     )
 
 
-def _leader(listed: Replicas, step: Move | Recovery | None) -> int:
-    if isinstance(step, Recovery):
-        return -1
-    return listed[0] if step is None or step.leader is None else step.leader
+def _rows(plan: Plan, topics: Sequence[str]) -> Iterator[_Row]:
+    moved_or_led: Sequence[Move | Recovery] = (*plan.moves, *plan.recoveries)
+    steps = {step.partition: step for step in moved_or_led}
+    beside: dict[TopicPartition, list[PlannedStep]] = {}
+    for other in plan.beside_moves:
+        for name in other.partitions:
+            beside.setdefault(name, []).append(other)
+    sizes = dict.fromkeys(topics, 1)
+    for name in (*beside, *(move.partition for move in plan.moves)):
+        sizes[name.topic] = max(sizes[name.topic], name.partition + 1)
+    growing = {create.topic: create for create in plan.creates}
+    sizes |= {topic: create.present for topic, create in growing.items()}
+    for code, topic in enumerate(topics):
+        # Kafka takes new partitions only as long as the others of their topic.
+        idle = growing[topic].lists[0] if topic in growing else tuple(sorted(plan.racks))[:1]
+        for number in range(sizes[topic]):
+            name = TopicPartition(topic, number)
+            step, others = steps.get(name), beside.get(name, ())
+            named = [b for other in others for b in other.brokers]
+            yield _Row(
+                code,
+                number,
+                step,
+                others,
+                _lying(named, idle) if step is None else step.original,
+            )
 
 
-def _in_sync(listed: Replicas, step: Move | Recovery | None) -> Replicas:
-    """Of a partition without a leader those that were in sync last, as far as the plan knows."""
-    if not isinstance(step, Recovery):
-        return listed
-    return tuple(c.broker for c in step.candidates if c.eligible)
-
-
-def _leader_epoch(step: Move | Recovery | None) -> int:
-    return step.leader_epoch if isinstance(step, Recovery) else 0
+def _partitions(topics: Sequence[str], rows: Sequence[_Row]) -> pa.Table:
+    nobody = from_lists([()] * len(rows))
+    return partitions_table(
+        pa.array(topics, pa.string()),
+        [row.topic for row in rows],
+        {
+            "partition": pa.array([row.number for row in rows], pa.int32()),
+            "leader": pa.array([row.leader for row in rows], pa.int32()),
+            "leader_epoch": pa.array([row.leader_epoch for row in rows], pa.int32()),
+            "replicas": from_lists([row.replicas for row in rows]),
+            "isr": from_lists([row.isr for row in rows]),
+            **dict.fromkeys(("adding", "removing", "elr", "last_known_elr"), nobody),
+            "bytes": pa.array([row.bytes for row in rows], pa.int64()),
+        },
+    )
 
 
 def _log_dirs(plan: Plan) -> tuple[LogDir, ...]:
@@ -225,16 +237,12 @@ def _lying(named: Sequence[BrokerId], idle: Replicas) -> Replicas:
     return tuple(dict.fromkeys((*named, *idle)))[: max(len(named), len(idle))]
 
 
-def _topics(
-    names: list[str],
-    ids: Mapping[str, TopicId],
-    of_topic: Mapping[str, Mapping[int, Move | Recovery]],
-    settings: Mapping[SettingName, str],
-) -> pa.Table:
+def _topics(plan: Plan, names: list[str], settings: Mapping[SettingName, str]) -> pa.Table:
+    ids = {str(c.topic): c.topic_id for c in plan.all_changes if c.topic_id is not None}
+    moves = {move.topic: move for move in reversed(plan.moves)}
     rows = []
     for name in names:
-        steps = of_topic.get(name, {}).values()
-        move = next((step for step in steps if isinstance(step, Move)), None)
+        move = moves.get(name)
         listed = [
             settings.get(SettingName(ConfigScope.TOPIC, name, key)) for key in THROTTLED_LISTS
         ]

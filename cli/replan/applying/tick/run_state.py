@@ -68,6 +68,7 @@ from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import LogsFound
+from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import Request
 
 Basis = tuple[PartitionState, bool, int, bool]
@@ -267,20 +268,11 @@ class RunState(Struct, frozen=True, kw_only=True):
         """Take in what a look shows only beside earlier ones."""
         job, look, now = tick.job, tick.look, tick.now
         moves = {n: job.moves[n] for n in (*self.ledger.open, *self.admitted, *tick.candidates)}
-        limits = self.limits
-        for loss in self.history.losses(moves.values(), look):
-            record = self.ledger.open.get(loss.partition)
-            if record is not None and record.expanding:
-                limits = halved(limits, loss.loaded, job.settings.slots_per_broker)
         topics = {topic for topic, _ in self.ledger.entries if not look.may_exist(topic)}
         missing = held_since(self.missing_since, topics, tick.ended)
         brokers = {broker for broker, _ in self.ledger.rates if broker not in look.brokers}
         unregistered = held_since(self.unregistered_since, brokers, tick.ended)
-        long_ago = now - job.settings.ending_seconds
-        settle = job.settings.settle_seconds
-        history = self.history.after(moves, look, now, tick.ended, settle)
-        behind = behind_entries_of_others(look, self.ledger)
-        catching_up = held_since(self.throttle_history.catching_up, behind, tick.ended)
+        history = self.history.after(moves, look, now, tick.ended, job.settings.settle_seconds)
         others = self.others.after(look, self.ledger, now, job.settings.agreeing_seconds)
         shown = look.partitions
         recoveries = (step.subject for step in RECOVERIES.pending(job, self.ledger))
@@ -295,20 +287,41 @@ class RunState(Struct, frozen=True, kw_only=True):
             leaderless_logs={**self.leaderless_logs, **told} if told else self.leaderless_logs,
             others=others,
             moved_at=now if moved else self.moved_at,
-            limits=limits,
+            limits=self._limits_after(moves.values(), tick),
             moves=self.moves.without_refusals(
                 n for n, move in moves.items() if new_and_cordoned(move, look) is not None
             ),
             missing_since=missing,
             unregistered_since=unregistered,
-            throttle_history=replace(
-                self.throttle_history,
-                gone=frozenset(t for t, at in missing.items() if at <= long_ago),
-                unregistered=frozenset(b for b, at in unregistered.items() if at <= long_ago),
-                may_arrive=frozenset(self.configs_unknown_since),
-                catching_up=catching_up,
-                giving_way=frozenset(r for (r, _), at in catching_up.items() if at < tick.ended),
-            ),
+            throttle_history=self._throttle_history_after(tick, missing, unregistered),
+        )
+
+    def _limits_after(self, moves: Iterable[Move], tick: TickInput) -> Mapping[BrokerId, int]:
+        """The slots that brokers have, fewer where in-sync replicas were lost beside a copy."""
+        limits = self.limits
+        for loss in self.history.losses(moves, tick.look):
+            record = self.ledger.open.get(loss.partition)
+            if record is not None and record.expanding:
+                limits = halved(limits, loss.loaded, tick.job.settings.slots_per_broker)
+        return limits
+
+    def _throttle_history_after(
+        self,
+        tick: TickInput,
+        missing: Mapping[str, float],
+        unregistered: Mapping[BrokerId, float],
+    ) -> ThrottleHistory:
+        """With what looks agree on: `missing` topics and `unregistered` brokers, each since when."""
+        long_ago = tick.now - tick.job.settings.ending_seconds
+        behind = behind_entries_of_others(tick.look, self.ledger)
+        catching_up = held_since(self.throttle_history.catching_up, behind, tick.ended)
+        return replace(
+            self.throttle_history,
+            gone=frozenset(t for t, at in missing.items() if at <= long_ago),
+            unregistered=frozenset(b for b, at in unregistered.items() if at <= long_ago),
+            may_arrive=frozenset(self.configs_unknown_since),
+            catching_up=catching_up,
+            giving_way=frozenset(r for (r, _), at in catching_up.items() if at < tick.ended),
         )
 
     def _readings_apart(self, tick: TickInput) -> Iterator[ReadingsApart]:

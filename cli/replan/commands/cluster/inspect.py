@@ -14,6 +14,7 @@ from replan.wording import count
 
 if TYPE_CHECKING:
     from replan.commands.inputs.target import Observed
+    from replan.fleet.lake.delta import Hour
     from replan.model.snapshot import Snapshot
 
 
@@ -250,18 +251,22 @@ def take_snapshot(
         write_snapshot(snapshot, output)
         note(f"wrote {output}: {written}")
     if lake is not None:
-        from replan.fleet.lake.delta import Lake
-        from replan.fleet.seen import Seen, keep_seen
-
-        look = Seen(snapshot)
-        if observation is not None:
-            from replan.commands.fleet.observe import seen_of
-
-            look = seen_of(observation)
-        kept_as = name or cluster.fleet_cluster or snapshot.cluster_id
-        hour = keep_seen(Lake(lake), {kept_as: look})[kept_as]
+        hour = _kept_in_lake(lake, name or cluster.fleet_cluster, snapshot, observation)
         note(f"wrote {lake}, {hour.cluster} {hour.day} {hour.hour:02}h: {written}")
     if snapshot.silent:
         silent = ", ".join(map(str, snapshot.silent))
         note(f"no answer about log directories from broker {silent}: sizes there are unknown")
     return Exit.OK
+
+
+def _kept_in_lake(
+    lake: str, name: str | None, snapshot: "Snapshot", observation: "Observed | None"
+) -> "Hour":
+    """Keep it, and what its journal says where that was read; without a name by the id of the cluster."""
+    from replan.commands.fleet.observe import seen_of
+    from replan.fleet.lake.delta import Lake
+    from replan.fleet.seen import Seen, keep_seen
+
+    look = Seen(snapshot) if observation is None else seen_of(observation)
+    kept_as = name or snapshot.cluster_id
+    return keep_seen(Lake(lake), {kept_as: look})[kept_as]

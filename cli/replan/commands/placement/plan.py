@@ -109,7 +109,6 @@ def plan(
     from replan.commands.inputs.plans import (
         PlanView,
         allowed_of,
-        apply_command,
         check_age,
         context_of,
         note_age,
@@ -122,8 +121,6 @@ def plan(
     from replan.placement_file.load import load_placement
     from replan.planning.making.journal_topic import plan_with_journal
     from replan.planning.making.planner import make_plan
-    from replan.planning.plans import plan_file
-    from replan.planning.plans.reasons import left_out_text
 
     files = placement_files(files, cluster)
     inputs = [*files, cluster.simulated, cluster.snapshot]
@@ -158,13 +155,7 @@ def plan(
     shown = PlanView(steps=steps, color=color)
     present(made, form, context, shown=shown, limit=limit_of(max_size, form))
     if output is not None:
-        save(plan_file.dumps(made), output)
-        if made.changes:
-            note(f"saved; apply it with: {apply_command(output, cluster)}")
-            if made.refusals:
-                note(
-                    f"it leaves out what is refused ({left_out_text(made.refusals)}) and ends with {made.left_out:d}"
-                )
+        _save(made, output, cluster)
     note_missing(made, cluster)
     if made.changes and cluster.snapshot is None:
         from replan.commands.inputs.tried import try_changes
@@ -172,6 +163,21 @@ def plan(
         if try_changes(made, cluster, observation.snapshot) is Exit.REFUSED:
             return Exit.REFUSED
     return verdict(made, exit_zero=exit_zero)
+
+
+def _save(made: "Plan", output: Path, cluster: JournaledTarget) -> None:
+    """Save a plan, and say how it is applied."""
+    from replan.commands.inputs.plans import apply_command
+    from replan.planning.plans import plan_file
+    from replan.planning.plans.reasons import left_out_text
+
+    save(plan_file.dumps(made), output)
+    if made.changes:
+        note(f"saved; apply it with: {apply_command(output, cluster)}")
+        if made.refusals:
+            note(
+                f"it leaves out what is refused ({left_out_text(made.refusals)}) and ends with {made.left_out:d}"
+            )
 
 
 def show(

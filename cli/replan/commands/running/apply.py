@@ -1,8 +1,9 @@
 """Commands that act on a cluster: `apply`, `resume`, `abandon`."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import replace
@@ -22,6 +23,9 @@ from replan.commands.inputs.options import (
 )
 from replan.commands.inputs.target import LiveTarget
 from replan.errors import BadUsage, Exit
+
+if TYPE_CHECKING:
+    from replan.planning.plans.plan import Plan
 
 
 def apply(
@@ -112,7 +116,6 @@ def apply(
       replan apply -f placement.yaml --auto-approve --simulated cluster.json
     """
     from replan.applying.journal.records import Verb
-    from replan.commands.inputs.plans import check_reviewed, read_plan
     from replan.commands.inputs.rates import rates_of
     from replan.commands.performing import application
     from replan.commands.performing.fault_injection import with_faults
@@ -125,11 +128,7 @@ def apply(
         )
     if plan_file is not None:
         _check_saved(allow, rates, within_limits=within_limits)
-    if (digest is not None or placement) and plan_file is None:
-        raise BadUsage("--digest and --placement go with a saved plan; -f makes a new one")
-    saved = None if plan_file is None else read_plan(plan_file)
-    if saved is not None:
-        check_reviewed(saved, digest, placement or ())
+    saved = _saved(plan_file, digest, placement or ())
     if faults and cluster.simulated is None:
         raise BadUsage("--fault is for the embedded cluster only; it goes with --simulated FILE")
     written = rates_of(rates, None, None, cluster)
@@ -177,6 +176,19 @@ def _placement(
     if plan_file is None and not files and cluster.placement is not None:
         return [cluster.placement]
     return files
+
+
+def _saved(plan_file: Path | None, digest: str | None, placement: Sequence[Path]) -> "Plan | None":
+    """The saved plan, if it is the one that was reviewed; None where a new one is made."""
+    from replan.commands.inputs.plans import check_reviewed, read_plan
+
+    if plan_file is None:
+        if digest is not None or placement:
+            raise BadUsage("--digest and --placement go with a saved plan; -f makes a new one")
+        return None
+    saved = read_plan(plan_file)
+    check_reviewed(saved, digest, placement)
+    return saved
 
 
 def _check_saved(allow: list[str] | None, rates: str | None, *, within_limits: bool) -> None:

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Struct
 
 from replan.errors import UnsafePlan
+from replan.model.broker import Volume
 from replan.model.columns import take, topics_of
-from replan.model.configs import ConfigScope, SettingName
 from replan.model.declared.placement import Placement
-from replan.model.declared.policy import Measure
+from replan.model.declared.policy import Limits, Measure
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
@@ -28,7 +29,7 @@ from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.comparison.overlays import WantedLists
-from replan.planning.comparison.part import PartitionFilter, Scope, chosen_part, differences_in
+from replan.planning.comparison.part import PartitionFilter, PlannedPart, Scope
 from replan.planning.feasibility.conflicts import conflicts
 from replan.planning.growth import fewer_partitions
 from replan.planning.making.admission_order import admission_order
@@ -42,6 +43,8 @@ from replan.planning.making.stages import Changes, PlanStage, Together, require_
 from replan.planning.making.why_moved import Lookups, MoveWanted, reason_of
 from replan.planning.plans.log_dirs import (
     NOTHING_COMES,
+    LogDrains,
+    LogMove,
     NoRoomLeft,
     concerns_log_dirs,
     log_dir_balance,
@@ -51,7 +54,11 @@ from replan.planning.plans.moves import Move, ObservedMove, move_of
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import standing_differences
-from replan.planning.safety.placing_refusals import BalanceUnreachable, placing_refusals
+from replan.planning.safety.placing_refusals import (
+    BalanceUnreachable,
+    OutOfBalance,
+    placing_refusals,
+)
 from replan.planning.safety.plan_invariants import require_invariants
 from replan.planning.safety.refusals import Judge
 
@@ -104,118 +111,167 @@ def plan_of(
     where a bug of replan made a plan that breaks a law.
     """
     comparison.required()
-    if within_limits:
-        require_limits(comparison.aligned.placement.limits)
-    growth, aligned, asked, left = (
-        comparison.growth,
-        comparison.aligned,
-        comparison.wanted,
-        comparison.left,
-    )
+    aligned = comparison.aligned
     placement, snapshot = aligned.placement, aligned.snapshot
-    within = chosen_part(only, snapshot) if scope is None else scope.partitions.__contains__
-    partial = bool(only) or scope is not None
-    differs = differences_in(left.differences, within) if partial else left.differences
-    judge = Judge.of(snapshot)
-    known = _lookups(aligned, differs.table, judge.nameable)
-    creates = tuple(c for c in growth.creates if within(c.first))
-    refused = [refusal for refusal in _not_placed(comparison) if within(refusal.partition)]
-    off_balance = comparison.off_balance
-    if off_balance and placement.balance is not None and placement.balance.required:
-        raise BalanceUnreachable(off_balance)
+    if within_limits:
+        require_limits(placement.limits)
+    part = PlannedPart.of(only, scope, snapshot)
+    _check_balance(placement, comparison.off_balance)
     _check_rates(placement, aligned.rates)
-    judged, unsafe, remember = _moves(_differences(differs, asked, snapshot), judge, known)
-    refused += unsafe
-    ordered, lacking = in_room_order(admission_order(judged), volumes := snapshot.volumes())
-    refused += map(_lacks_room, lacking)
-    states = {move.partition: state for move, state in judged}
-    targets = {move.partition: move.target for move in ordered}
-    recovered = _recoveries(placement, snapshot, within)
+    volumes = snapshot.volumes()
+    moves = _moves(comparison, part, volumes)
+    log_dirs = _log_dir_changes(comparison, part, [move for move, _ in moves.ordered], volumes)
+    _check_balance(placement, log_dirs.off_balance)
+    recovered = _recoveries(placement, snapshot, part.within)
+    free = [(move, state) for move, state in moves.ordered if move.topic == unmade]
+    limited = [(move, state) for move, state in moves.ordered if move.topic != unmade]
+    stage = _stage(
+        _changes(comparison, part, limited, log_dirs, recovered),
+        raised(placement.limits, allowed),
+        aligned,
+        volumes,
+        within_limits=within_limits,
+    )
+    changes, judged = stage.changes, [*stage.changes.judged, *free]
     refused = [
-        *(r for r in refused if r.partition not in recovered.about or not r.of_the_list),
+        *_but_recovered((*_not_placed(comparison, part), *moves.refused), recovered),
         *recovered.refused,
+        *stage.refusals,
+        *log_dirs.refused,
     ]
-    standing = tuple(
-        s
-        for s in standing_differences(placement, aligned.intents, snapshot)
-        if not partial
-        or _within(s.setting, within)
-        or (scope is not None and s.setting in scope.settings)
-    )
-    comes = coming(ordered, volumes) if concerns_log_dirs(placement) else NOTHING_COMES
-    drains = log_drains(placement, snapshot, targets, comes)
-    dirs = log_dir_balance(placement, snapshot, targets, drains, comes)
-    dirs_off_balance = comparison.log_dirs_off_balance(dirs.then)
-    if dirs_off_balance and placement.balance is not None and placement.balance.required:
-        raise BalanceUnreachable(dirs_off_balance)
-    within_brokers = () if scope is None else scope.log_moves
-    balances = within if scope is None else scope.balanced.__contains__
-    asked_for = {move.replica for move in within_brokers}
-    balance = [m for m in dirs.moves if balances(m.partition) and m.replica not in asked_for]
-    free = [(move, states[move.partition]) for move in ordered if move.topic == unmade]
-    changes = Changes(
-        judged=[(move, states[move.partition]) for move in ordered if move.topic != unmade],
-        creates=creates,
-        standing=standing,
-        recoveries=recovered.chosen,
-        log_moves=(
-            *within_brokers,
-            *(m for m in drains.moves if within(m.partition)),
-            *balance,
-        ),
-        log_balance=balance,
-    )
-    stage, limits = PlanStage(changes), raised(placement.limits, allowed)
-    if within_limits or placement.in_stages:
-        stage = staged(changes, limits, volumes, Together(aligned))
-        changes = stage.changes
-    else:
-        check_limits(changes, limits, in_stages=True)
-    refused += stage.refusals
-    refused += [r for r in map(_no_room, drains.no_room) if within(r.partition)]
     judged_by = None
     if rates is not None:
         judged_by = check_convergence(
             changes.moves, placement.move_throttle, rates, snapshot.cluster_id
         )
+    chosen = comparison.wanted.chosen
     plan = Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=placement.cluster_name,
         placement_digest=placement.digest,
         racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
         silent=tuple(sorted(snapshot.silent)),
-        moves=(*changes.moves, *(move for move, _ in free)),
+        moves=tuple(move for move, _ in judged),
         **changes.by_kind,
         judged_by=judged_by,
         throttle=placement.move_throttle,
         refusals=tuple(refused),
-        conflicts=conflicts(aligned, refused, [move for move, _ in judged], asked.chosen),
+        conflicts=conflicts(aligned, refused, [move for move, _ in moves.safe], chosen),
         warnings=(
-            *(
-                PlanWarning(WarningKind.BALANCE, far.facts)
-                for far in (*off_balance, *dirs_off_balance)
-            ),
-            *plan_warnings(
-                comparison,
-                differs,
-                changes.moves,
-                recovered.about | {r.partition for r in refused if r.rule is RefusalRule.NO_LEADER},
-                {r.partition for r in refused if r.of_the_list},
-            ),
-            *ended_entries(comparison.declared, snapshot),
-            *log_dir_warnings(drains),
+            *_off_balance((*comparison.off_balance, *log_dirs.off_balance)),
+            *_warnings(comparison, moves.differs, changes, recovered, refused),
+            *log_dir_warnings(log_dirs.drains),
             *stage.warnings,
         ),
-        remember=frozenset(remember.intersection(m.partition for m, _ in (*changes.judged, *free))),
+        remember=moves.remember.intersection(m.partition for m, _ in judged),
         allowed=dict(allowed),
     )
-    return require_invariants(
-        placement, snapshot, plan, [*changes.judged, *free], asked.chosen.findings
+    return require_invariants(placement, snapshot, plan, judged, chosen.findings)
+
+
+def _changes(
+    comparison: Comparison,
+    part: PlannedPart,
+    moves: Sequence[ObservedMove],
+    log_dirs: "_LogDirChanges",
+    recovered: Recoveries,
+) -> Changes:
+    """These moves, and all that a plan does beside them."""
+    aligned = comparison.aligned
+    standing = standing_differences(aligned.placement, aligned.intents, aligned.snapshot)
+    return Changes(
+        judged=moves,
+        creates=tuple(c for c in comparison.growth.creates if part.within(c.first)),
+        standing=tuple(s for s in standing if part.has_setting(s.setting)),
+        recoveries=recovered.chosen,
+        log_moves=log_dirs.moves,
+        log_balance=log_dirs.balance,
     )
 
 
-def _not_placed(comparison: Comparison) -> Iterator[Refusal]:
-    """Why partitions are not where they are declared, and no move is asked for."""
+def _stage(
+    changes: Changes,
+    limits: Limits,
+    aligned: Alignment,
+    volumes: Sequence[Volume],
+    *,
+    within_limits: bool,
+) -> PlanStage:
+    """All changes, or those that one stage takes. Raises LimitExceeded where all are more than the limits allow."""
+    if within_limits or aligned.placement.in_stages:
+        return staged(changes, limits, volumes, Together(aligned))
+    check_limits(changes, limits, in_stages=True)
+    return PlanStage(changes)
+
+
+def _but_recovered(refusals: Iterable[Refusal], recovered: Recoveries) -> Iterator[Refusal]:
+    """Without those of the lists of partitions that `recovery` is about: they get a leader first, or are refused it."""
+    about = recovered.about
+    return (r for r in refusals if r.partition not in about or not r.of_the_list)
+
+
+def _off_balance(reasons: Iterable[OutOfBalance]) -> Iterator[PlanWarning]:
+    return (PlanWarning(WarningKind.BALANCE, reason.facts) for reason in reasons)
+
+
+def _warnings(
+    comparison: Comparison,
+    differs: Differences,
+    changes: Changes,
+    recovered: Recoveries,
+    refused: Sequence[Refusal],
+) -> Iterator[PlanWarning]:
+    no_leader = {r.partition for r in refused if r.rule is RefusalRule.NO_LEADER}
+    yield from plan_warnings(
+        comparison,
+        differs,
+        changes.moves,
+        recovered.about | no_leader,
+        {r.partition for r in refused if r.of_the_list},
+    )
+    yield from ended_entries(comparison.declared, comparison.aligned.snapshot)
+
+
+class _LogDirChanges(Struct, frozen=True):
+    """What changes between the log directories of brokers."""
+
+    drains: LogDrains
+    moves: tuple[LogMove, ...]
+    """All of them, with those for the balance."""
+    balance: Sequence[LogMove]
+    off_balance: tuple[OutOfBalance, ...]
+    refused: tuple[Refusal, ...]
+
+
+def _log_dir_changes(
+    comparison: Comparison, part: PlannedPart, moves: Sequence[Move], volumes: Sequence[Volume]
+) -> _LogDirChanges:
+    """What changes there, once these moves are made."""
+    placement, snapshot = comparison.aligned.placement, comparison.aligned.snapshot
+    targets = {move.partition: move.target for move in moves}
+    comes = coming(moves, volumes) if concerns_log_dirs(placement) else NOTHING_COMES
+    drains = log_drains(placement, snapshot, targets, comes)
+    balanced = log_dir_balance(placement, snapshot, targets, drains, comes)
+    by_policy = {move.replica for move in part.log_moves}
+    balance = [
+        m for m in balanced.moves if part.balances(m.partition) and m.replica not in by_policy
+    ]
+    drained = (m for m in drains.moves if part.within(m.partition))
+    return _LogDirChanges(
+        drains,
+        (*part.log_moves, *drained, *balance),
+        balance,
+        comparison.log_dirs_off_balance(balanced.then),
+        tuple(_no_room(lack) for lack in drains.no_room if part.within(lack.partition)),
+    )
+
+
+def _not_placed(comparison: Comparison, part: PlannedPart) -> Iterator[Refusal]:
+    """Why partitions of the part are not where they are declared, and no move is asked for."""
+    return (refusal for refusal in _all_not_placed(comparison) if part.within(refusal.partition))
+
+
+def _all_not_placed(comparison: Comparison) -> Iterator[Refusal]:
     cannot_move = {refusal.partition: refusal for refusal in comparison.without}
     yield from comparison.growth.refusals
     yield from fewer_partitions(comparison.aligned)
@@ -229,25 +285,54 @@ def _not_placed(comparison: Comparison) -> Iterator[Refusal]:
         yield cannot_move.get(refusal.partition, refusal) if crowds else refusal
 
 
-def _moves(
-    differences: Iterable[tuple[MoveWanted, PartitionState]],
-    judge: Judge,
-    known: Lookups,
-) -> tuple[list[ObservedMove], list[Refusal], set[TopicPartition]]:
-    """A move of each difference that safety lets be removed, why not of the others, and whose order is remembered."""
-    judged: list[ObservedMove] = []
+class _Moves(Struct, frozen=True):
+    """The moves of a part, and why others are not made."""
+
+    differs: Differences
+    safe: Sequence[ObservedMove]
+    """Those that no rule refuses, with and without room, by topic and partition."""
+    ordered: Sequence[ObservedMove]
+    """Those that have room, in the order of admission."""
+    refused: Sequence[Refusal]
+    remember: frozenset[TopicPartition]
+    """Partitions whose order is remembered."""
+
+
+def _moves(comparison: Comparison, part: PlannedPart, volumes: Sequence[Volume]) -> _Moves:
+    """A move of each difference that safety lets be removed, as far as the disks have room."""
+    snapshot, differs = (
+        comparison.aligned.snapshot,
+        part.differences(comparison.left.differences),
+    )
+    rules = Judge.of(snapshot)
+    known = _lookups(comparison.aligned, differs.table, rules.nameable)
+    racks = RequiredRacks.of(known.aligned)
+    safe: list[ObservedMove] = []
     refused: list[Refusal] = []
     remember: set[TopicPartition] = set()
-    racks = RequiredRacks.of(known.aligned)
-    for difference, state in differences:
+    for difference, state in _differences(differs, comparison.wanted, snapshot):
         move = _move(difference, state, known)
-        unsafe = [*judge.refusals(move, state), *racks.refusals(move)]
-        refused.extend(unsafe)
+        unsafe = [*rules.refusals(move, state), *racks.refusals(move)]
+        refused += unsafe
         if not unsafe:
-            judged.append((move, state))
+            safe.append((move, state))
             if difference.remember:
                 remember.add(move.partition)
-    return judged, refused, remember
+    ordered, lacking = in_room_order(admission_order(safe), volumes)
+    states = {move.partition: state for move, state in safe}
+    return _Moves(
+        differs,
+        safe,
+        [(move, states[move.partition]) for move in ordered],
+        [*refused, *map(_lacks_room, lacking)],
+        frozenset(remember),
+    )
+
+
+def _check_balance(placement: Placement, reasons: Sequence[OutOfBalance]) -> None:
+    """Raise BalanceUnreachable where a balance is required that is not reached."""
+    if reasons and placement.balance is not None and placement.balance.required:
+        raise BalanceUnreachable(reasons)
 
 
 def _check_rates(placement: Placement, rates: Rates | None) -> None:
@@ -262,7 +347,7 @@ def _check_rates(placement: Placement, rates: Rates | None) -> None:
 
 
 def _recoveries(placement: Placement, snapshot: Snapshot, within: PartitionFilter) -> Recoveries:
-    """What becomes of partitions without a leader, where `recovery` has a strategy for them."""
+    """What becomes of partitions that nobody leads, where `recovery` has a strategy for them."""
     wishes = declared_wishes(placement, snapshot)
     return recoveries(snapshot, {n: wish for n, wish in wishes.items() if within(n)})
 
@@ -288,11 +373,6 @@ def _no_room(lack: NoRoomLeft) -> Refusal:
         "largest": lack.largest,
     }
     return Refusal(*lack.partition, RefusalRule.NO_ROOM_IN_LOG_DIRS, facts)
-
-
-def _within(name: SettingName, within: PartitionFilter) -> bool:
-    """Whether a setting is of a part: one of a topic, if the whole topic is; never one of a broker."""
-    return name.scope is ConfigScope.TOPIC and within(TopicPartition(name.name, -1))
 
 
 def _lookups(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId]) -> Lookups:
