@@ -10,7 +10,7 @@ from tests.commands.shell import Shell
 from replan.commands.api import Connection, save_tails
 from replan.errors import UnsafePlan
 from replan.model.api import BrokerId, Look, TopicPartition, TopicPermission, Wanted
-from replan.planning.api import Method, Tail, loads
+from replan.planning.api import RecoveryMethod, Tail, loads
 
 pytestmark = pytest.mark.slow
 
@@ -76,7 +76,7 @@ def test_a_saved_plan_needs_unclean_as_well(shell: Leaderless) -> None:
     saved = shell.folder / "plan.json"
     shell.on_cluster(*GIVEN_UP, "-o", saved, wanted=2)
     (recovery,) = loads(saved.read_text(), "plan.json").recoveries
-    assert (recovery.chosen, recovery.method, recovery.clean) == (2, Method.BALANCED, False)
+    assert (recovery.chosen, recovery.method, recovery.clean) == (2, RecoveryMethod.BALANCED, False)
     shell.on_cluster("apply", saved, "--auto-approve", wanted=3)
     shell.on_cluster("apply", saved, "--unclean", wanted=1)
     assert shell.leader() is None

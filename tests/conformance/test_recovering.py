@@ -33,9 +33,9 @@ from replan.errors import Exit
 from replan.model.api import MIN_INSYNC_REPLICAS, BrokerId, LogsFound, TopicPartition, Wanted
 from replan.placement_file.api import load_placement
 from replan.planning.api import (
-    Method,
     Plan,
     RecoveryElections,
+    RecoveryMethod,
     RecoveryRequest,
     RefusalRule,
     Selection,
@@ -54,7 +54,7 @@ NOTHING: Mapping[TopicPartition, LogsFound] = {}
 def planned(
     lab: Lab,
     topic: str,
-    method: Method,
+    method: RecoveryMethod,
     *given_up: int,
     leader: int | None = None,
     earlier_logs: Mapping[TopicPartition, LogsFound] = NOTHING,
@@ -105,11 +105,11 @@ def test_the_best_surviving_log_leads_whatever_its_place_in_the_list(lab: Lab) -
     lab.start_broker(2)
     answering(lab, topic, 2, 3)
 
-    (refused,) = planned(lab, topic, Method.BALANCED).plan.refusals
+    (refused,) = planned(lab, topic, RecoveryMethod.BALANCED).plan.refusals
     assert (refused.rule, refused.facts) == (RefusalRule.BETTER_MAY_RETURN, {"brokers": (1,)})
-    (kafkas,) = planned(lab, topic, Method.UNCLEAN, 1).plan.recoveries
+    (kafkas,) = planned(lab, topic, RecoveryMethod.UNCLEAN, 1).plan.recoveries
     assert kafkas.chosen == 3
-    plan = planned(lab, topic, Method.BALANCED, 1, earlier_logs=earlier_logs).plan
+    plan = planned(lab, topic, RecoveryMethod.BALANCED, 1, earlier_logs=earlier_logs).plan
     (chosen,) = plan.recoveries
     assert (chosen.order, chosen.clean) == ((2, 1, 3), False)
     assert chosen.loss.tails == (Tail(BrokerId(1), 2, 3),)
@@ -120,7 +120,7 @@ def test_the_best_surviving_log_leads_whatever_its_place_in_the_list(lab: Lab) -
     assert (outcome.exit_code, result.result, result.lost) == (Exit.OK, Result.DONE, 1)
     leader_is(lab, topic, 2)
     in_sync(lab, topic, 2, 3)
-    assert planned(lab, topic, Method.BALANCED).not_needed == (name,)
+    assert planned(lab, topic, RecoveryMethod.BALANCED).not_needed == (name,)
 
 
 @pytest.mark.nightly
@@ -142,11 +142,11 @@ def test_only_the_broker_that_is_awaited_leads_by_itself_and_cleanly(lab: Lab) -
         if broker in back.brokers:
             break
         answering(lab, topic, broker)
-        (refused,) = planned(lab, topic, Method.BALANCED).plan.refusals
+        (refused,) = planned(lab, topic, RecoveryMethod.BALANCED).plan.refusals
         assert refused.rule is RefusalRule.BETTER_MAY_RETURN
 
     leader_is(lab, topic, broker)
-    found = planned(lab, topic, Method.BALANCED)
+    found = planned(lab, topic, RecoveryMethod.BALANCED)
     assert (found.not_needed, found.plan.changes) == ((name,), False)
     in_sync(lab, topic, 2, 3, *([] if broker == 2 else [1]))
 
@@ -175,7 +175,7 @@ def test_preferred_elections_with_mixed_results(lab: Lab) -> None:
 def test_a_replica_that_is_named_leads_a_partition_that_is_led(lab: Lab) -> None:
     topic = lab.create_topic([[1, 2, 3]])
 
-    outcome = performed(lab, planned(lab, topic, Method.DESIGNATED, leader=3).plan)
+    outcome = performed(lab, planned(lab, topic, RecoveryMethod.DESIGNATED, leader=3).plan)
 
     assert outcome.exit_code is Exit.OK
     leader_is(lab, topic, 3)

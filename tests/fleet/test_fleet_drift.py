@@ -343,7 +343,7 @@ def test_what_a_python_worker_raised_is_said_without_its_calls() -> None:
 def test_spark_does_the_work_where_it_is_given_unless_an_engine_is_named(
     where: SparkTarget, environment: dict[str, str], expected: Engine, why: str | None
 ) -> None:
-    assert where.chosen(environment) is expected
+    assert where.chosen_engine(environment) is expected
     said = where.why(environment)
     assert said is None if why is None else said is not None and said.endswith(why)
 

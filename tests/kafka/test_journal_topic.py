@@ -27,7 +27,7 @@ from replan.applying.api import (
     Settings,
     SteeredJournal,
 )
-from replan.commands.api import JournalPlace, LiveTarget, known_of, owned_journal
+from replan.commands.api import JournalPlace, LiveTarget, journal_state, owned_journal
 from replan.errors import BadFile, BadUsage, ClusterUnreachable, Held, WrongCluster
 from replan.kafka.api import (
     KEY,
@@ -255,7 +255,7 @@ def test_a_file_is_no_way_around_an_application_that_is_open_on_the_cluster(
         cluster_id = connection.control_plane.cluster_id()
         with pytest.raises(Held, match="a-1"), owned_journal(target, connection, cluster_id):
             pass
-        here = known_of(LiveTarget(one_jvm.bootstrap), connection, cluster_id)
+        here = journal_state(LiveTarget(one_jvm.bootstrap), connection, cluster_id)
         assert here.ledger.application == APP
         with machines.take("ann", Hand()) as journal:
             journal.append([Forget(APP.key)])

@@ -111,7 +111,7 @@ def test_a_later_epoch_counts_more_than_length(steady: OneJvmCluster, tmp_path: 
     site.start(1, 2)
     try:
         planned = site.planned("best-log", "--give-up-on", "3")
-        ends = {c.broker: c.known.rank for c in planned.candidates if c.known is not None}
+        ends = {c.broker: c.known_log.rank for c in planned.candidates if c.known_log is not None}
         assert ends == {1: (0, 3000), 2: (2, 1500)}
         assert planned.chosen == 2
         assert planned.loss.tails == (Tail(BrokerId(1), 1000, 3000),)

@@ -231,7 +231,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "what is refused once, as by a broker that has just restarted, is asked for again",
-        "applying/known.py",
+        "applying/request_memory.py",
         "    if refused is None or refused.last_at - refused.since < agreeing_seconds:\n",
         "    if refused is None:\n",
         (

@@ -42,7 +42,7 @@ from replan.model.api import (
 )
 from replan.planning.api import Plan
 from replan.reconciling.api import LoopStatus, Proposal
-from replan.rehearsal.api import Month, Recorder, Release, TimedCommand, run_loop
+from replan.rehearsal.api import LoopRun, Recorder, Release, TimedCommand, run_loop
 from replan.simulator.api import (
     AlterConfigs,
     AlterReassignments,
@@ -316,7 +316,7 @@ class Run(Struct, frozen=True):
     """A history that has happened."""
 
     history: History
-    month: Month
+    month: LoopRun
     seen: Seen
     journal: MortalJournal
     recorder: Recorder

@@ -18,7 +18,7 @@ from replan.applying.api import (
     judge_while_copying,
 )
 from replan.model.api import Broker, BrokerId, Look, PartitionState, TopicSettings
-from replan.planning.api import Judge, Move, RefusalRule
+from replan.planning.api import Move, RefusalRule, SafetyRules
 
 BROKERS = range(1, 7)
 IDS = st.sampled_from(BROKERS)
@@ -41,8 +41,8 @@ class Start:
     def refused(self) -> set[RefusalRule]:
         ids = frozenset(b.id for b in self.brokers)
         live = frozenset(b.id for b in self.brokers if b.live)
-        judge = Judge(ids, live, frozenset(), {}, {})
-        return {refusal.rule for refusal in judge.refusals(self.move, self.state)}
+        broken_rules = SafetyRules(ids, live, frozenset(), {}, {})
+        return {refusal.rule for refusal in broken_rules.refusals(self.move, self.state)}
 
 
 @st.composite

@@ -218,7 +218,7 @@ def explanations_agree(
     """`explain` of a partition shows what the others say of it."""
     differ = [c for c in report.drift.differences if c.drift_class is not DriftClass.IN_FLIGHT]
     names = [state.partition for state in seen.states(range(seen.partitions.num_rows))][:4]
-    for name in {*names, *seen.heading}:
+    for name in {*names, *seen.own_targets}:
         found = explain_partition(placement, seen, name)
         kinds = [c.kind for c in differ if (c.topic, c.partition) == name]
         assert list(found.kinds) == kinds

@@ -26,7 +26,12 @@ from replan.applying.journal.records import (
     Record,
     Status,
 )
-from replan.applying.known import (
+from replan.applying.observation import brings_in, made_again, runs_own, unshown
+from replan.applying.other_tools import not_ours
+from replan.applying.partitions import intent, no_more_left, remembering_given_up
+from replan.applying.reasons.notes import ListsLeft
+from replan.applying.reasons.reason import Leftover, Note
+from replan.applying.request_memory import (
     Repeat,
     RepeatedRefusal,
     again,
@@ -34,11 +39,6 @@ from replan.applying.known import (
     held_since,
     repeated_refusals,
 )
-from replan.applying.observation import brings_in, made_again, runs_own, unshown
-from replan.applying.other_tools import not_ours
-from replan.applying.partitions import intent, no_more_left, remembering_given_up
-from replan.applying.reasons.notes import ListsLeft
-from replan.applying.reasons.reason import Leftover, Note
 from replan.applying.run.application_run import Sender, intents
 from replan.applying.run.opening import closing, ended, next_id, open_plan
 from replan.applying.settings import Settings
@@ -288,13 +288,13 @@ def _outcome(
     look: Look,
     unregistered: Collection[BrokerId],
 ) -> Outcome:
-    left: tuple[Leftover, ...] = (
+    not_restored: tuple[Leftover, ...] = (
         *leftovers(ledger.rates, look.rates, unregistered),
         *unread_lists(ledger.entries, look.forbidden),
     )
     running = tuple(copying)
-    if left:
-        return Outcome(exit_code=Exit.HELD, ending=Ending.NOT_RESTORED, leftovers=left)
+    if not_restored:
+        return Outcome(exit_code=Exit.HELD, ending=Ending.NOT_RESTORED, leftovers=not_restored)
     if running:
         return Outcome(
             exit_code=Exit.OK, ending=Ending.COPIES_THROTTLED, copying=running, throttled=True
@@ -393,13 +393,13 @@ def _left_running(
 
 def left_running(ledger: Ledger, reader: ClusterReader) -> list[Order]:
     """What ended applications have begun and left, and what still runs."""
-    left = {r.partition: r for r in ledger.records.values() if isinstance(r, Order) and r.left}
-    if not left:
+    orders = {r.partition: r for r in ledger.records.values() if isinstance(r, Order) and r.left}
+    if not orders:
         return []
-    look = reader.look(Wanted(partitions=sorted(left)))
+    look = reader.look(Wanted(partitions=sorted(orders)))
     return [
         order
-        for name, order in sorted(left.items())
+        for name, order in sorted(orders.items())
         if name in look.running
         and look.running[name].target == order.left
         and not made_again(look, name, order.topic_id)
@@ -448,14 +448,14 @@ def _with_results(outcome: Outcome, begun: Ledger, ledger: Ledger, plan: Plan | 
 
 def _lists_left(begun: Ledger, ledger: Ledger, reader: ClusterReader) -> list[Record]:
     """The records of the lists that moves leave longer than they were, as it has come; `begun`: as it was before."""
-    left = {n: r for n, own in begun.open.items() for r in remembering_given_up(own, begun)}
+    orders = {n: r for n, own in begun.open.items() for r in remembering_given_up(own, begun)}
     ended = {n for n, own in begun.owned.items() if own.given_up}
-    if not left and not ended:
+    if not orders and not ended:
         return []
-    look = reader.look(Wanted(partitions=sorted(left.keys() | ended)))
-    over = {n for n in left.keys() | ended if _is_over(begun.owned[n], look)}
+    look = reader.look(Wanted(partitions=sorted(orders.keys() | ended)))
+    over = {n for n in orders.keys() | ended if _is_over(begun.owned[n], look)}
     back = [r for n in sorted(ended & over) for r in no_more_left(begun.owned[n], ledger)]
-    return [*(r for n, r in left.items() if n not in over), *back]
+    return [*(r for n, r in orders.items() if n not in over), *back]
 
 
 def _is_over(own: MoveRecord, look: Look) -> bool:

@@ -10,7 +10,6 @@ from replan.applying.journal.originals import *
 from replan.applying.journal.protocol import *
 from replan.applying.journal.record_json import *
 from replan.applying.journal.records import *
-from replan.applying.known import *
 from replan.applying.observation import *
 from replan.applying.other_tools import *
 from replan.applying.partitions import *
@@ -18,6 +17,7 @@ from replan.applying.reasons.ends import *
 from replan.applying.reasons.holds import *
 from replan.applying.reasons.notes import *
 from replan.applying.reasons.reason import *
+from replan.applying.request_memory import *
 from replan.applying.run.application_run import *
 from replan.applying.run.looking import *
 from replan.applying.run.loop import *

@@ -9,8 +9,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.applying.journal.records import Command, MoveRecord
-from replan.applying.known import held_since
 from replan.applying.reasons.holds import MetadataBehind, NotPermitted, Stalled
+from replan.applying.request_memory import held_since
 from replan.applying.settings import Settings
 from replan.model.configs import Configs
 from replan.model.control_plane import Look, ReplicaName, Wanted, replicas_by_broker
@@ -62,19 +62,19 @@ class Readings(Struct, frozen=True):
         return replace(every_tick, rates_of=rates_of, sizes_of=sizes_of)
 
     def after(
-        self, every_tick: Wanted, asked: Wanted, look: Look, now: float
+        self, every_tick: Wanted, wanted: Wanted, look: Look, now: float
     ) -> tuple["Readings", Look]:
         """What is known after a look, and the look with it; a broker that did not answer has no rates."""
         live = {b for b in every_tick.rates_of if look.live(b)} - (
-            look.silent.keys() & set(asked.rates_of)
+            look.silent.keys() & set(wanted.rates_of)
         )
         rates = {b: configs for b, configs in {**self.rates, **look.rates}.items() if b in live}
-        read = set(asked.rates_of) >= set(every_tick.rates_of)
+        read = set(wanted.rates_of) >= set(every_tick.rates_of)
         readings = replace(
             self,
             rates=rates,
             rates_at=now if read else self.rates_at,
-            sizes_at=now if asked.sizes_of else self.sizes_at,
+            sizes_at=now if wanted.sizes_of else self.sizes_at,
         )
         return readings, replace(look, rates=rates)
 

@@ -104,8 +104,8 @@ class OtherCopies(Struct, frozen=True):
         for name, running in reassignments.items():
             state = look.partitions.get(name)
             for broker in running.adding:
-                known = self.progress.get((name, broker), 0)
-                read = look.sizes.get(broker, {}).get(name, known)
+                last = self.progress.get((name, broker), 0)
+                read = look.sizes.get(broker, {}).get(name, last)
                 in_sync = state is not None and broker in state.isr
                 yield (name, broker), None if in_sync else read
 

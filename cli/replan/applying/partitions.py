@@ -211,9 +211,9 @@ def as_nameable(
     out = frozenset(move.leaving) - isr
     gone = {b for b in out if b not in look.brokers or (refused and not look.live(b))}
     gone |= cordoned if refused else cordoned & move.unnameable
-    known = left_out_by_expand(move, own)
-    if known is not None:
-        gone = set(known) | (gone if refused else set())
+    left_out = left_out_by_expand(move, own)
+    if left_out is not None:
+        gone = set(left_out) | (gone if refused else set())
         if state is not None and state.replicas == move.original and state.running is None:
             gone -= set(state.live_isr(look.live)) - cordoned
     return move if gone == move.unnameable else replace(move, unnameable=frozenset(gone))

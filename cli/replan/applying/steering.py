@@ -184,11 +184,11 @@ def throttle_of(
 
 
 def kept_rates(
-    planned: MoveThrottle | None, application: Application, asked: MoveRates
+    planned: MoveThrottle | None, application: Application, rates: MoveRates
 ) -> Mapping[BrokerId, int | SideRates | None]:
     """The brokers whose own rates go on, of the plan or set since, once the application has the rate asked for."""
-    brokers = application.brokers if asked.brokers is None else asked.brokers
-    throttle = throttle_of(planned, replace(application, rate=asked.rate, brokers=brokers))
+    brokers = application.brokers if rates.brokers is None else rates.brokers
+    throttle = throttle_of(planned, replace(application, rate=rates.rate, brokers=brokers))
     if throttle is None:
         return {}
     return {

@@ -115,15 +115,15 @@ def wanted_entries(copies: Iterable[ThrottledCopy], throttle: MoveThrottle | Non
     leaders, followers = dict[BrokerId, bool](), dict[BrokerId, bool]()
     for copy in copies:
         topic, number = copy.move.partition
-        for side, known, config, brokers in (
+        for side, limited, config, brokers in (
             (Side.LEADER, leaders, LEADER_REPLICAS, copy.sources),
             (Side.FOLLOWER, followers, FOLLOWER_REPLICAS, copy.move.new),
         ):
             entries = wanted.setdefault((topic, config), set())
             for broker in brokers:
-                if broker not in known:
-                    known[broker] = throttle.rate_of(broker, side) is not None
-                if known[broker]:
+                if broker not in limited:
+                    limited[broker] = throttle.rate_of(broker, side) is not None
+                if limited[broker]:
                     entries.add(f"{number}:{broker}")
     return {where: frozenset(entries) for where, entries in wanted.items() if entries}
 

@@ -221,8 +221,8 @@ def work_folder(
 
     `remove`: what else is removed with each of these. Raises OSError.
     """
-    for left in parent.glob(f"{prefix}*"):
-        _remove_if_left(left, remove)
+    for folder_left in parent.glob(f"{prefix}*"):
+        _remove_if_left(folder_left, remove)
     folder, lock = _locked_folder(parent, prefix)
     try:
         yield folder

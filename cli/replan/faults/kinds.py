@@ -100,9 +100,11 @@ def lasting(tokens: TokenReader, fault: Fault, end: Fault) -> Schedule:
 
 def registered_broker(tokens: TokenReader, context: FaultContext) -> BrokerId:
     """A broker that is registered."""
-    broker, known = tokens.broker(), sorted(context.cluster.brokers)
-    if broker not in known:
-        raise tokens.wrong(f"there is no broker {broker}; registered: {', '.join(map(str, known))}")
+    broker, registered = tokens.broker(), sorted(context.cluster.brokers)
+    if broker not in registered:
+        raise tokens.wrong(
+            f"there is no broker {broker}; registered: {', '.join(map(str, registered))}"
+        )
     return broker
 
 
@@ -159,10 +161,10 @@ def _lose_disk(tokens: TokenReader, context: FaultContext) -> Schedule:
 def _directory(tokens: TokenReader, broker: BrokerId, context: FaultContext) -> str:
     """One of a broker's log directories that works."""
     path = tokens.one("a log directory")
-    known = [path_of(d) for d in context.cluster.brokers[broker].log_dirs]
-    if path not in known:
+    paths = [path_of(d) for d in context.cluster.brokers[broker].log_dirs]
+    if path not in paths:
         raise tokens.wrong(
-            f"broker {broker} has no log directory {path}; it has {', '.join(known)}"
+            f"broker {broker} has no log directory {path}; it has {', '.join(paths)}"
         )
     return path
 
@@ -190,7 +192,7 @@ def _kill_rack(tokens: TokenReader, context: FaultContext) -> Schedule:
     rack, brokers = tokens.one("a rack"), context.cluster.brokers
     in_rack = [b for b in sorted(brokers) if brokers[b].rack == rack]
     if not in_rack:
-        racks = sorted({of.rack for of in brokers.values() if of.rack is not None})
+        racks = sorted({broker.rack for broker in brokers.values() if broker.rack is not None})
         raise tokens.wrong(f"there is no rack {rack}; known: {', '.join(racks) or 'none'}")
     ends = lasting(tokens, KillBroker(in_rack[0]), StartBroker(in_rack[0]))
     return tuple(

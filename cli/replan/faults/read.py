@@ -63,8 +63,8 @@ def read_fault(text: str, context: FaultContext) -> FaultSpec:
     tokens = TokenReader(text, f'--fault "{text}"', error=BadUsage, positions=True)
     begins = tokens.seconds_after("at")
     if begins is None:
-        asked = text.strip() or "kill 3"
-        raise tokens.wrong(f'it does not say when; write e.g. "{asked} at 10m"')
+        fault = text.strip() or "kill 3"
+        raise tokens.wrong(f'it does not say when; write e.g. "{fault} at 10m"')
     happens = read_schedule(tokens, context)
     return FaultSpec(
         " ".join(text.split()), tuple(At(begins + h.seconds, h.fault) for h in happens)

@@ -67,7 +67,7 @@ class SparkTarget(Struct, frozen=True):
     @contextmanager
     def workers(self) -> "Iterator[Here | InSpark]":
         """Who does the work; Spark is started when there is something to do. Raises ReplanError without PySpark."""
-        if self.chosen(os.environ) is Engine.LOCAL:
+        if self.chosen_engine(os.environ) is Engine.LOCAL:
             yield Here()
             return
         for package in ("pyspark", "pandas"):
@@ -84,7 +84,7 @@ class SparkTarget(Struct, frozen=True):
         """Whether Spark's executors are not on this machine."""
         return self.remote is not None or not alone(self.master or LOCAL_MASTER)
 
-    def chosen(self, environment: Mapping[str, str]) -> Engine:
+    def chosen_engine(self, environment: Mapping[str, str]) -> Engine:
         """The engine: by itself Spark where it is given; on one machine it is never the faster one (docs/fleet.md)."""
         if self.engine is not Engine.AUTO:
             return self.engine
@@ -109,7 +109,7 @@ class SparkTarget(Struct, frozen=True):
 
 def folder_between(where: SparkTarget) -> Path:
     """Where the lake of a run of two folders is; raises BadUsage where executors elsewhere would not see it."""
-    if where.chosen(os.environ) is not Engine.SPARK or not where.is_elsewhere:
+    if where.chosen_engine(os.environ) is not Engine.SPARK or not where.is_elsewhere:
         return Path(gettempdir())
     if where.between is None:
         raise BadUsage(

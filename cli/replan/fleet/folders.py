@@ -207,11 +207,11 @@ def _clusters(
 
 def _snapshot_of(placement: FileHead, newest: Mapping[str, FileHead]) -> FileHead | FleetError:
     names = {placement.name, placement.cluster_name}
-    known = placement.cluster_id
+    cluster_id = placement.cluster_id
     heads = [
         one
         for one in newest.values()
-        if (one.name in names if known is None else one.cluster_id == known)
+        if (one.name in names if cluster_id is None else one.cluster_id == cluster_id)
     ]
     if len(heads) == 1:
         return heads[0]
@@ -220,8 +220,8 @@ def _snapshot_of(placement: FileHead, newest: Mapping[str, FileHead]) -> FileHea
     except BadPlacement as problem:
         return _error(placement, str(problem))
     why = f"no readable snapshot is named {placement.name}; name it so, or say `cluster.id`"
-    if known is not None:
-        why = f"no readable snapshot of cluster {known}"
+    if cluster_id is not None:
+        why = f"no readable snapshot of cluster {cluster_id}"
     elif heads:
         ids = ", ".join(sorted(str(one.cluster_id) for one in heads))
         why = f"snapshots of {len(heads)} clusters are named {placement.name} ({ids}); "

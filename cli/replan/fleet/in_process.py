@@ -58,8 +58,8 @@ class Here:
         """The files of the new history of each cluster whose history has changed; raises BadFile."""
         from replan.fleet.stages.history import kept_history_of, put_history
 
-        for name, known in kept_history_of(lake, clusters):
-            changed, file = put_history(name, known, lake, run)
+        for name, history in kept_history_of(lake, clusters):
+            changed, file = put_history(name, history, lake, run)
             if changed:
                 yield name, [] if file is None else [file]
 

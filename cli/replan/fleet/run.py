@@ -149,8 +149,8 @@ def judge_tasks(
     lake: Lake, todo: Todo, stages: Sequence[Stage], workers: Workers, now: Hour
 ) -> FleetRun:
     """Do these stages for all tasks, and put what they find into the lake; raises ReplanError, and BadFile."""
-    asked = ",".join(stages)
-    todo = replace(todo, tasks=tuple(replace(task, stages=asked) for task in todo.tasks))
+    names = ",".join(stages)
+    todo = replace(todo, tasks=tuple(replace(task, stages=names) for task in todo.tasks))
     if not todo.tasks:
         return commit(lake, todo, stages, (), "", now)
     with run_in(lake) as name:
@@ -204,10 +204,10 @@ def commit(
     remove_files(lake, SNAPSHOTS, [str(part.part) for one in done for part in one.parts])
     if unused or any(one.attempt for one in done):
         sweep_run(lake, name)
-    asked = [task.hour for task in todo.tasks]
+    judged = [task.hour for task in todo.tasks]
     nowhere = [Hour(error.cluster, now.day, now.hour) for error in todo.errors]
-    over = {hour.cluster: hour for hour in [*asked, *same]} if todo.of_newest else {}
-    write_errors(lake, errors, [*asked, *nowhere], [stage.value for stage in stages], over)
+    over = {hour.cluster: hour for hour in [*judged, *same]} if todo.of_newest else {}
+    write_errors(lake, errors, [*judged, *nowhere], [stage.value for stage in stages], over)
     rows = RowsInLake(lake, {table: hours_of[table] for table in writes}, errors)
     counts = dict.fromkeys(writes, 0)
     for file in chain.from_iterable(files.values()):
@@ -323,12 +323,12 @@ def write_errors(
 
 def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Table:
     """Ask all clusters that are to be asked, and keep what they answer; the errors, which are kept as well."""
-    asked = [cluster for cluster in fleet.clusters.values() if cluster.is_asked]
+    clusters = [cluster for cluster in fleet.clusters.values() if cluster.is_asked]
     errors = []
     kept: dict[str, Hour] = {}
     waiting: dict[str, Seen] = {}
     rows, written_at = 0, time.monotonic()
-    for answer in collect_answers(asked, observe):
+    for answer in collect_answers(clusters, observe):
         if isinstance(answer.found, str):
             cluster = fleet.cluster(answer.cluster)
             address = str(cluster.bootstrap_servers or cluster.simulated or cluster.snapshot)
@@ -341,7 +341,7 @@ def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Tab
             waiting, rows, written_at = {}, 0, time.monotonic()
     kept |= keep_seen(lake, waiting)
     wrong = sorted_table(ERRORS.name, [error_rows(errors, COLLECT, now)])
-    write_errors(lake, wrong, [Hour(c.name, now.day, now.hour) for c in asked], [COLLECT], kept)
+    write_errors(lake, wrong, [Hour(c.name, now.day, now.hour) for c in clusters], [COLLECT], kept)
     return wrong
 
 

@@ -163,10 +163,10 @@ def watch_in(
 
 
 @contextmanager
-def _checkpoint(lake: Lake, asked: Path | None) -> Iterator[Path]:
+def _checkpoint(lake: Lake, path: Path | None) -> Iterator[Path]:
     """Where Spark keeps what it has handed over: in a store it would need jars for that."""
-    if asked is not None or not in_store(lake.address):
-        yield (asked or Path(lake.address, "watch")).absolute()
+    if path is not None or not in_store(lake.address):
+        yield (path or Path(lake.address, "watch")).absolute()
         return
     with TemporaryDirectory(prefix="replan-watch-") as folder:
         yield Path(folder)

@@ -68,10 +68,10 @@ def read_keystore(store: Keystore) -> Opened:
 
 def _pem(store: Keystore, *what: str) -> str:
     """Java of before 2021 encrypts with ciphers that OpenSSL 3 has put aside (`-legacy`)."""
-    asked = ["openssl", "pkcs12", "-in", str(store.path), "-passin", "stdin", *what]
-    done = _run(asked, store)
+    command = ["openssl", "pkcs12", "-in", str(store.path), "-passin", "stdin", *what]
+    done = _run(command, store)
     if done.returncode and "unsupported" in done.stderr:
-        done = _run([*asked, "-legacy"], store)
+        done = _run([*command, "-legacy"], store)
     if done.returncode:
         wrong = "invalid password" in done.stderr or "mac verify" in done.stderr.lower()
         password = f"{store.key.rpartition('.')[0]}.password"

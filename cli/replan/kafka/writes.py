@@ -90,20 +90,20 @@ def _log_dirs_request(paths: Mapping[TopicPartition, str]) -> Any:
     )
 
 
-def _log_dirs_answers(asked: Sequence[ReplicaName], told: Any) -> dict[ReplicaName, Answer]:
+def _log_dirs_answers(replicas: Sequence[ReplicaName], told: Any) -> dict[ReplicaName, Answer]:
     if isinstance(told, AuthorizationError):
         raise explained_refusal(ALTER_LOG_DIRS, told) from told
     if isinstance(told, BrokerResponseError):
-        return dict.fromkeys(asked, answer(int(told.errno), reason(told)))
+        return dict.fromkeys(replicas, answer(int(told.errno), reason(told)))
     if isinstance(told, KafkaError):
-        return dict.fromkeys(asked, unknown_after(told))
+        return dict.fromkeys(replicas, unknown_after(told))
     answers = {
         TopicPartition(topic.topic_name, row.partition_index): answer(row.error_code, None)
         for topic in told.results
         for row in topic.partitions
     }
     missing = OutcomeUnknown(f"the answer to {ALTER_LOG_DIRS.name} leaves it out")
-    return {(name, broker): answers.get(name, missing) for name, broker in asked}
+    return {(name, broker): answers.get(name, missing) for name, broker in replicas}
 
 
 # One write, sent once, and what is known of it afterwards: an answer for everything that it asked.

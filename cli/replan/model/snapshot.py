@@ -122,7 +122,7 @@ class Snapshot(Struct, frozen=True):
     """As its journal has it."""
 
     @property
-    def heading(self) -> Mapping[TopicPartition, Replicas]:
+    def own_targets(self) -> Mapping[TopicPartition, Replicas]:
         """Where the open application moves partitions to: they are compared and planned as they will be."""
         return {} if self.application is None else self.application.targets
 

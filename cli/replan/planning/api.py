@@ -51,12 +51,12 @@ from replan.planning.making.way_back import *
 from replan.planning.making.why_moved import *
 from replan.planning.placing.balance import *
 from replan.planning.placing.between import *
+from replan.planning.placing.broken_rules import *
 from replan.planning.placing.catching_up import *
 from replan.planning.placing.choose import *
 from replan.planning.placing.exchanges import *
 from replan.planning.placing.flow import *
 from replan.planning.placing.giving_way import *
-from replan.planning.placing.judge import *
 from replan.planning.placing.keeping import *
 from replan.planning.placing.leader_balance import *
 from replan.planning.placing.leaders import *

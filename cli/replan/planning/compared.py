@@ -39,7 +39,7 @@ from replan.planning.placing.problem import Imbalance, Impossible
 from replan.planning.plans.moves import MoveReason, ReasonKind, move_of
 from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, WarningKind
 from replan.planning.safety.placing_refusals import OutOfBalance, out_of_balance
-from replan.planning.safety.refusals import Judge
+from replan.planning.safety.refusals import SafetyRules
 from replan.wording import NAMES_SHOWN
 
 BALANCED_KINDS = (DifferenceKind.REPLICAS, DifferenceKind.ORDER)
@@ -58,7 +58,7 @@ class Comparison(Struct, frozen=True):
     growth: Growth
     aligned: Alignment
     wanted: WantedLists
-    left: Unacknowledged
+    unacknowledged: Unacknowledged
     """What differs."""
     mistakes: tuple[Mistake, ...]
     """What the author has to correct before anything is planned."""
@@ -86,8 +86,8 @@ class Comparison(Struct, frozen=True):
         placement, snapshot = self.aligned.placement, self.aligned.snapshot
         far = () if imbalance is None else (imbalance,)
         return tuple(
-            replace(of, rules=(), held=())
-            for of in out_of_balance(far, self.wanted.chosen, placement, snapshot, ())
+            replace(reason, rules=(), held=())
+            for reason in out_of_balance(far, self.wanted.chosen, placement, snapshot, ())
         )
 
     def without_limits(self) -> "Comparison":
@@ -119,15 +119,15 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
     if growth.creates:
         aligned = aligned.over(growth.snapshot)
     unbalanced = replace(aligned, placement=replace(in_force, balance=None))
-    asked, left = _asked(unbalanced if mistaken else aligned)
+    wanted, unacknowledged = _differing(unbalanced if mistaken else aligned)
     without: dict[int, Refusal] = {}
     for _ in range(COMPARISON_ROUNDS):
-        cannot_move = _cannot_move(aligned, asked, left)
+        cannot_move = _cannot_move(aligned, wanted, unacknowledged)
         if not cannot_move:
             break
         without |= cannot_move
-        asked, left = _asked(aligned, sorted(without))
-    mistakes += tuple(mistaken_leaders(aligned, asked.chosen))
+        wanted, unacknowledged = _differing(aligned, sorted(without))
+    mistakes += tuple(mistaken_leaders(aligned, wanted.chosen))
     warnings = (
         *_hidden(snapshot),
         *racks_without_brokers(written, snapshot),
@@ -136,7 +136,7 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
     )
     refused = tuple(without.values())
     return Comparison(
-        placement, snapshot, growth, aligned, asked, left, mistakes, refused, warnings
+        placement, snapshot, growth, aligned, wanted, unacknowledged, mistakes, refused, warnings
     )
 
 
@@ -146,17 +146,17 @@ def _hidden(snapshot: Snapshot) -> Iterator[PlanWarning]:
         yield PlanWarning(WarningKind.HIDDEN, named)
 
 
-def _asked(aligned: Alignment, fixed: Sequence[int] = ()) -> tuple[WantedLists, Unacknowledged]:
+def _differing(aligned: Alignment, fixed: Sequence[int] = ()) -> tuple[WantedLists, Unacknowledged]:
     """What is wanted, and what differs from it."""
     placement, snapshot = aligned.placement, aligned.snapshot
-    asked = lay_overlays(aligned, fixed)
-    differs = compare(asked.table, snapshot.partitions, asked.rows)
-    stuck = unplaceable(asked.chosen.impossible)
-    return asked, without_acknowledged(differs, asked.rows, placement, snapshot, stuck)
+    wanted = lay_overlays(aligned, fixed)
+    differs = compare(wanted.table, snapshot.partitions, wanted.rows)
+    stuck = unplaceable(wanted.chosen.impossible)
+    return wanted, without_acknowledged(differs, wanted.rows, placement, snapshot, stuck)
 
 
 def _cannot_move(
-    aligned: Alignment, asked: WantedLists, left: Unacknowledged
+    aligned: Alignment, wanted: WantedLists, unacknowledged: Unacknowledged
 ) -> dict[int, Refusal]:
     """Why partitions that are to move cannot, by their rows: the balance does without them.
 
@@ -165,21 +165,24 @@ def _cannot_move(
     if aligned.placement.balance is None:
         return {}
     snapshot = aligned.snapshot
-    chosen = asked.chosen.for_balance | (asked.chosen.changed & _too_few_in_sync(snapshot))
-    table, rows = left.differences.table, asked.rows[left.differences.positions]
+    chosen = wanted.chosen.for_balance | (wanted.chosen.changed & _too_few_in_sync(snapshot))
+    table, rows = (
+        unacknowledged.differences.table,
+        wanted.rows[unacknowledged.differences.positions],
+    )
     moved = (rows >= 0) & np.isin(table.column("kind"), BALANCED_KINDS)
     moved[moved] = chosen[rows[moved]]
     if not moved.any():
         return {}
-    settings, judge = snapshot.all_settings(), Judge.of(snapshot)
+    settings, rules = snapshot.all_settings(), SafetyRules.of(snapshot)
     lists = take(table.column("declared"), np.flatnonzero(moved)).to_pylist()
     refusals: dict[int, Refusal] = {}
     for row, target, state in zip(
         rows[moved].tolist(), lists, snapshot.states(rows[moved].tolist()), strict=True
     ):
         of_topic, reason = settings[state.partition.topic], MoveReason(ReasonKind.BALANCE)
-        move = move_of(state, tuple(target), of_topic, reason, judge.nameable)
-        for refusal in judge.refusals(move, state)[:1]:
+        move = move_of(state, tuple(target), of_topic, reason, rules.nameable)
+        for refusal in rules.refusals(move, state)[:1]:
             refusals[row] = refusal
     return refusals
 

@@ -172,9 +172,9 @@ def _chosen(
     brokers, drained = sorted(snapshot.brokers, key=lambda b: b.id), placement.drained
     left_out = drained | snapshot.brokers_of_unknown_rack()
     able = np.array([b.id not in left_out for b in brokers], dtype=bool)
-    asked = [k.rule for k in lacking if k.rule]
+    entries = [k.rule for k in lacking if k.rule]
     racks = rack_names(brokers, placement)
-    layouts = [layout_of(rule, racks) for rule in asked]
+    layouts = [layout_of(rule, racks) for rule in entries]
     apart = separated_in(aligned)
     rules = tuple(
         Rule(
@@ -183,11 +183,11 @@ def _chosen(
             per_rack,
             rule.max_replicas_per_broker,
         )
-        for lack, rule, (layout, per_rack) in zip(lacking, asked, layouts, strict=True)
+        for lack, rule, (layout, per_rack) in zip(lacking, entries, layouts, strict=True)
     )
     new = np.repeat(np.arange(len(lacking)), [k.count - k.present for k in lacking])
     factors = np.array(
-        [r.replication_factor or k.factor for k, r in zip(lacking, asked, strict=True)]
+        [r.replication_factor or k.factor for k, r in zip(lacking, entries, strict=True)]
     )
     topics = np.array([snapshot.topic_row(k.topic) for k in lacking], dtype=np.int64)
     nothing = np.full((len(new), 1), PAD, dtype=np.int32)
@@ -303,12 +303,12 @@ def _overlaid(
     """
     placement, snapshot = aligned.placement, aligned.snapshot
     aligned = aligned.over(_with(snapshot, lacking, lists))
-    asked = lay_overlays(aligned)
-    without = {at: reason for reason in asked.chosen.impossible for at in reason.partitions}
-    crowded = _crowded(aligned, asked)
+    wanted = lay_overlays(aligned)
+    without = {at: reason for reason in wanted.chosen.impossible for at in reason.partitions}
+    crowded = _crowded(aligned, wanted)
     refusals: list[Refusal] = []
-    matrix = to_matrix(asked.table.column("replicas"))
-    known = {int(at): number for number, at in enumerate(asked.rows.tolist())}
+    matrix = to_matrix(wanted.table.column("replicas"))
+    place = {int(at): number for number, at in enumerate(wanted.rows.tolist())}
     by_topic: dict[str, tuple[Replicas, ...]] = {}
     for lack in lacking:
         rows = aligned.snapshot.topic_rows(lack.topic)
@@ -317,7 +317,7 @@ def _overlaid(
             refusals.append(_refused(lack, reason))
             continue
         wanted_lists = [
-            replicas(*list_in_row(matrix, known[at])) if at in known else listed
+            replicas(*list_in_row(matrix, place[at])) if at in place else listed
             for at, listed in zip(rows[lack.present :], lists[lack.topic], strict=True)
         ]
         if crowded and lack.rule and any(crowded.keys() & of for of in wanted_lists):
@@ -327,23 +327,23 @@ def _overlaid(
     return by_topic, refusals
 
 
-def _crowded(aligned: Alignment, asked: WantedLists) -> dict[int, int]:
+def _crowded(aligned: Alignment, wanted: WantedLists) -> dict[int, int]:
     """Brokers that hold more than `balance` lets them, and how much; none where other moves might do."""
     most, snapshot = _most(aligned.placement), aligned.snapshot
     if most is None:
         return {}
-    there = asked.rows >= 0
+    there = wanted.rows >= 0
     held = to_matrix(snapshot.partitions["replicas"])
     stays = np.ones(len(held), dtype=bool)
-    stays[asked.rows[there]] = False
-    wanted_lists = to_matrix(asked.table.column("replicas"))[there]
+    stays[wanted.rows[there]] = False
+    wanted_lists = to_matrix(wanted.table.column("replicas"))[there]
     every = np.concatenate([held[stays].ravel(), wanted_lists.ravel()])
     brokers, counts = np.unique(every[every != PAD], return_counts=True)
     able = snapshot.live_brokers() - aligned.placement.drained
     holds = dict(zip(brokers.tolist(), counts.tolist(), strict=True))
     proved = any(
         i.measure is BalanceMeasure.MAX_REPLICAS and i.steps is None
-        for i in asked.chosen.imbalances
+        for i in wanted.chosen.imbalances
     )
     if not proved and sum(holds.get(b, 0) for b in able) <= most * len(able):
         return {}

@@ -210,7 +210,7 @@ def _kind(
 
 
 def _by_digest(history: History, before: str, now: str) -> tuple[DeviationKind, WhyNot | None]:
-    if not history.known or not before:
+    if not history.is_known or not before:
         return DeviationKind.CHANGED_ELSEWHERE, NoHistory()
     same = before == now
     return DeviationKind.CHANGED_ELSEWHERE if same else DeviationKind.PLACEMENT_CHANGED, None
@@ -221,7 +221,7 @@ def _by_history(
 ) -> tuple[DeviationKind, WhyNot | None]:
     """Whether the placement was changed, or the cluster; both at once count as the cluster."""
     before = history.of(name)
-    if not history.known or before == UNKNOWN:
+    if not history.is_known or before == UNKNOWN:
         return DeviationKind.CHANGED_ELSEWHERE, NoHistory()
     if before is None:  # declared since
         return DeviationKind.PLACEMENT_CHANGED, None
@@ -248,12 +248,12 @@ def for_balance(comparison: Comparison) -> frozenset[TopicPartition]:
     """
     if comparison.declared.balance is None:
         return frozenset()
-    left = comparison.left.differences
-    rows = comparison.wanted.rows[left.positions]
+    differences = comparison.unacknowledged.differences
+    rows = comparison.wanted.rows[differences.positions]
     chosen = comparison.wanted.chosen.for_balance
     at = [i for i, row in enumerate(rows.tolist()) if row >= 0 and chosen[row]]
     chosen_rows = np.array(at, dtype=np.int64)
-    names = take(left.table.select(["topic", "partition"]), chosen_rows).to_pylist()
+    names = take(differences.table.select(["topic", "partition"]), chosen_rows).to_pylist()
     return frozenset(TopicPartition(n["topic"], n["partition"]) for n in names)
 
 
@@ -273,7 +273,9 @@ def _fills(looked: Looked, names: Collection[TopicPartition]) -> FillsLogDirs | 
 
 def _log_dirs_off_balance(looked: Looked) -> Iterator[FoundDeviation]:
     """Replicas that would go to other log directories of their broker, for the balance of these; all of them as one."""
-    if not any(of.imbalance.measure is BalanceMeasure.LOG_DIRS for of in looked.drift.unbalanced):
+    if not any(
+        reason.imbalance.measure is BalanceMeasure.LOG_DIRS for reason in looked.drift.unbalanced
+    ):
         return
     moves = looked.drift.log_dir_moves
     subject = Subject(detail=f"{len(moves)} replicas to other log directories")
@@ -313,10 +315,10 @@ def _full_of(looked: Looked, above: Fraction) -> tuple[FullLogDir, ...]:
     """
     aligned = looked.comparison.aligned
     full = full_log_dirs(aligned, above)
-    if not any(of.leaving for of in full):
+    if not any(directory.leaving for directory in full):
         return full
     by_rule = frozenset(names_of(aligned.snapshot, placed(aligned)[0]))
-    brokers = {of.broker for of in full if of.leaving}
+    brokers = {directory.broker for directory in full if directory.leaving}
     stays = _asked_back(looked, dict.fromkeys(brokers, by_rule), frozenset())
     for _ in range(SEARCHES):
         full = full_log_dirs(aligned, above, stays)
@@ -331,9 +333,11 @@ def _full_of(looked: Looked, above: Fraction) -> tuple[FullLogDir, ...]:
 def _leaving(full: Iterable[FullLogDir]) -> dict[BrokerId, frozenset[TopicPartition]]:
     """What is to leave each broker."""
     leaving = dict[BrokerId, frozenset[TopicPartition]]()
-    for of in full:
-        if of.leaving:
-            leaving[of.broker] = leaving.get(of.broker, frozenset()).union(of.leaving)
+    for directory in full:
+        if directory.leaving:
+            leaving[directory.broker] = leaving.get(directory.broker, frozenset()).union(
+                directory.leaving
+            )
     return leaving
 
 

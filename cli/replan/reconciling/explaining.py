@@ -54,7 +54,9 @@ def by_policy(
     differing = deviations(looked, history)
     judged = judged_by_policy(policy, tuple(_of(differing, name)), memory, now)
     decision = decide_loop(policy, differing, memory, facts_of(looked.snapshot), now)
-    acts = {of.key for of in decision.due} if isinstance(decision, Act) else set[str]()
+    acts = (
+        {deviation.key for deviation in decision.due} if isinstance(decision, Act) else set[str]()
+    )
     # while it goes on with what it stopped for, what it stopped for keeps the others back
     reasons = decision.reasons if isinstance(decision, Holds) else tuple(holds(memory, now))
     return tuple(

@@ -225,16 +225,16 @@ class Guard:
         now, policy = self._loop.ports.wall(), self._placement.reconcile
         held, self._holds = self._holds, any(down(policy.hold, facts))
         over = held and not self._holds  # what is still down counts as down from now on
-        known = {} if over else self.down_since
-        self.down_since = {broker: known.get(broker, now) for broker in facts.down}
+        before = {} if over else self.down_since
+        self.down_since = {broker: before.get(broker, now) for broker in facts.down}
         due = {b for b, at in self.down_since.items() if now - at >= self._after}
         return tuple(sorted(due - self._passed_over - {*self._begun.replaced}))
 
     def _known_down(self) -> None:
         """Since when those are down that were when it began; who is due, or not by rule, was passed over for it."""
-        now, known = self._loop.ports.wall(), {b: self._loop.broker_down(b) for b in self.down}
-        self.down_since |= {b: at for b, at in known.items() if at is not None}
-        over = (b for b, at in known.items() if at is None or now - at >= self._after)
+        now, down_at = self._loop.ports.wall(), {b: self._loop.broker_down(b) for b in self.down}
+        self.down_since |= {b: at for b, at in down_at.items() if at is not None}
+        over = (b for b, at in down_at.items() if at is None or now - at >= self._after)
         self._passed_over = frozenset(over)
         self.facts = replace(self.facts, due_to_be_replaced=())
 

@@ -37,7 +37,7 @@ class History(Struct, frozen=True):
     """The same of `blacklists.logDirs`."""
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether there is any."""
         return bool(self.digest)
 
@@ -50,7 +50,7 @@ class History(Struct, frozen=True):
 
         What is released while it runs is known by that as a changed placement.
         """
-        if not done or not self.known:
+        if not done or not self.is_known:
             return self
         lists = dict(self.lists)
         for topic in {name.topic for name in done}:
@@ -121,7 +121,7 @@ def _remembered(
         kept = before.of(name)
         if not kept and name in for_balance and (state := comparison.observed.partition(name)):
             kept = tuple(map(int, state.replicas))
-        if kept is not None or not before.known:
+        if kept is not None or not before.is_known:
             result.setdefault(name.topic, {})[name.partition] = kept or UNKNOWN
     return result
 
@@ -153,8 +153,8 @@ def _names(comparison: Comparison) -> tuple[list[str], Matrix]:
 def _wanted(comparison: Comparison) -> Matrix:
     """The list that each observed partition is to have: its own, where nothing asks for another."""
     lists, _ = targets_of(comparison.aligned.snapshot.partitions)
-    asked, rows = to_matrix(comparison.wanted.table.column("replicas")), comparison.wanted.rows
-    lists, asked = same_width(lists, asked)
+    wanted, rows = to_matrix(comparison.wanted.table.column("replicas")), comparison.wanted.rows
+    lists, wanted = same_width(lists, wanted)
     lists = lists.copy()
-    lists[rows[rows >= 0]] = asked[rows >= 0]
+    lists[rows[rows >= 0]] = wanted[rows >= 0]
     return lists

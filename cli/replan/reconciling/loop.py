@@ -162,7 +162,7 @@ class Loop:
         return self._status
 
     @property
-    def known(self) -> Mapping[str, float]:
+    def lasting_since(self) -> Mapping[str, float]:
         """Since when each deviation lasts, by its key, as of the last look."""
         return self._memory.since
 
@@ -228,7 +228,7 @@ class Loop:
             self._fails(LoopState.BROKEN_PLACEMENT, error)
             return False
         snapshot = ports.reader.observe()
-        known = ports.journal(snapshot.cluster_id)
+        journal = ports.journal(snapshot.cluster_id)
         now = ports.wall()
         self._status = replace(
             self._status,
@@ -237,20 +237,20 @@ class Loop:
             source=read.source,
             looked_at=now if self._status.looked_at is not None else None,
         )
-        opened = known.ledger.application
-        if known.elsewhere:
-            self._say(_Said(LoopState.HELD_BY_ANOTHER, (LockHeld(known.elsewhere),)))
+        opened = journal.ledger.application
+        if journal.elsewhere:
+            self._say(_Said(LoopState.HELD_BY_ANOTHER, (LockHeld(journal.elsewhere),)))
             return False
         if opened is not None:
-            return self._with_open(opened, known, read, acts=acts)
-        self._forget_begun(known.ledger)
+            return self._with_open(opened, journal, read, acts=acts)
+        self._forget_begun(journal.ledger)
         if self._memory.owes and acts and not self._settings.dry_run:
-            self._put_back_owed(known, snapshot)
+            self._put_back_owed(journal, snapshot)
         looked = look_at_cluster(
-            read.placement, as_planned_from(snapshot, known.ledger), read.rates
+            read.placement, as_planned_from(snapshot, journal.ledger), read.rates
         )
         self._failing_since = None
-        return self._decided(looked, read, known.ledger, now, acts=acts)
+        return self._decided(looked, read, journal.ledger, now, acts=acts)
 
     def _decided(
         self, looked: Looked, read: Read, ledger: Ledger, now: float, *, acts: bool
@@ -305,13 +305,13 @@ class Loop:
         if settings.dry_run or (settings.leased and not self._lease.waiting):
             return
         before = store.read()
-        asked = waiting_commands(before)
+        commands = waiting_commands(before)
         memory = self._memory
-        for command in asked:
+        for command in commands:
             memory = memory.obeyed(command, self._ports.wall())
-        if asked:
+        if commands:
             self._keep(memory)
-            store.write(loop_obeyed_records(asked, settings.owner, before))
+            store.write(loop_obeyed_records(commands, settings.owner, before))
 
     def _remember(self, looked: Looked, read: Read, now: float) -> tuple[FoundDeviation, ...]:
         """What differs, and since when; and what is as it is declared, for later."""
@@ -330,7 +330,7 @@ class Loop:
         much = any(down(read.placement.reconcile.hold, facts_of(looked.snapshot)))
         memory = memory.with_hold(now, holds=much)
         if history is not self._history:
-            known = self._history.known
+            known = self._history.is_known
             self._history = history
             if (
                 not known
@@ -379,23 +379,23 @@ class Loop:
             self.remember_cancel("" if cancelled_by.startswith(BY_LOOP) else cancelled_by)
 
     def _with_open(
-        self, opened: Application, known: JournalState, read: Read, *, acts: bool
+        self, opened: Application, journal: JournalState, read: Read, *, acts: bool
     ) -> bool:
         """Go on with an application that is this loop's own; another's is its own."""
         begun = self._memory.begun
         own = begun is not None and begun.opened(opened)
-        other = OtherApplication(opened.id, opened.owner, known.holder is not None)
+        other = OtherApplication(opened.id, opened.owner, journal.holder is not None)
         if not own or begun is None or self._settings.dry_run:
             self._say(_Said(LoopState.HELD_BY_ANOTHER, (other,)))
             return False
         if opened.paused_by and not opened.paused_by.startswith(BY_LOOP):
             self._say(_Said(LoopState.PAUSED, (SomebodyPaused(opened.paused_by, self._since()),)))
             return False
-        plan = open_plan(known.ledger)
+        plan = open_plan(journal.ledger)
         if plan is None or not acts:
             self._say(_Said(LoopState.HELD_BY_ANOTHER, (other,)))
             return False
-        first = known.ledger.kept_application(opened.takes_back) or opened
+        first = journal.ledger.kept_application(opened.takes_back) or opened
         self._note_cancel(begun, first.cancelled_by)
         if self._memory.backs_off(self._ports.wall()):
             return self._backs_off(_Said(LoopState.BACKING_OFF))
@@ -519,13 +519,13 @@ class Loop:
         code = Exit.OK if done else Exit.CHANGES
         return replace(outcome, ending=Ending.COMPLETE, exit_code=code)
 
-    def _put_back_owed(self, known: JournalState, snapshot: Snapshot) -> None:
+    def _put_back_owed(self, state: JournalState, snapshot: Snapshot) -> None:
         """Put back what a round could not, since a broker was down, once that serves again."""
         live = {b.id for b in snapshot.brokers if b.live}
-        owed = {broker for broker, _ in known.ledger.rates}
-        if known.ledger.throttles and not owed & live:
+        owed = {broker for broker, _ in state.ledger.rates}
+        if state.ledger.throttles and not owed & live:
             return
-        if known.ledger.throttles:
+        if state.ledger.throttles:
             ports, settings = self._ports, self._settings
             racks = {b.id: b.rack for b in snapshot.brokers}
             with ports.own(Plan(snapshot.cluster_id, "", racks, ()), self.lease_is_kept) as journal:

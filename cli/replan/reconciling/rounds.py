@@ -86,8 +86,8 @@ def _without_waiting(
 ) -> tuple[tuple[FoundDeviation, ...], Plan]:
     """A part of what is due, and its plan, without what waits for brokers that are down."""
     plan, down = plan_due(placement, looked, part), facts_of(looked.snapshot).down
-    asked = ((m.partition, asked_of(m.target, m.original)) for m in plan.moves)
-    waits = {name: why for name, brokers in asked if (why := needs(brokers, down))}
+    brokers_of = ((m.partition, asked_of(m.target, m.original)) for m in plan.moves)
+    waits = {name: why for name, brokers in brokers_of if (why := needs(brokers, down))}
     if waits:
         names = ((f, tuple(n for n in f.partitions if n not in waits)) for f in part)
         part = tuple(replace(f, partitions=of) for f, of in names if of or not f.partitions)
@@ -121,18 +121,18 @@ class _Relief(Struct, frozen=True):
         wanted = [f for f in due if f.kind is DeviationKind.LOG_DIR_FULL]
         if not wanted:
             return cls()
-        known = {(of.broker, of.path): of for of in looked.full}
+        full = {(directory.broker, directory.path): directory for directory in looked.full}
         moves: list[LogMove] = []
         leaving: set[TopicPartition] = set()
         gives: dict[BrokerId, str] = {}
         for deviation in wanted:
-            of = known[BrokerId(deviation.subject.broker or 0), deviation.subject.path or ""]
+            directory = full[BrokerId(deviation.subject.broker or 0), deviation.subject.path or ""]
             by_rule = deviation.why is None
-            moves += of.moves if by_rule else ()
-            leave = of.leaving if by_rule else deviation.partitions
+            moves += directory.moves if by_rule else ()
+            leave = directory.leaving if by_rule else deviation.partitions
             leaving.update(leave)
             if leave:
-                gives.setdefault(of.broker, f"{of.path} is full, by policy")
+                gives.setdefault(directory.broker, f"{directory.path} is full, by policy")
         return cls(tuple(moves), frozenset(leaving), list(gives.items()))
 
 

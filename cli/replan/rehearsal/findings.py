@@ -364,8 +364,8 @@ class WaitsSeen:
         """Take in one report."""
         at = progress.now  # a second run of the command counts its own seconds from its beginning
         for name, reason in (progress.holds or {}).items():
-            known = self._mentions.get(name)
-            if known is None or known[-1][1] is not reason:
+            mentions = self._mentions.get(name)
+            if mentions is None or mentions[-1][1] is not reason:
                 self._note(name, at, reason)
         if progress.admission is not None and progress.holds is not None:
             for name in progress.holds:
@@ -409,8 +409,8 @@ def _changed_after(history: Trajectory | None, at: float, ended: float) -> float
     """When the list of a partition next changes."""
     if history is None:
         return ended
-    standing = history.at(at).replicas
-    return next((s.at for s in history.samples if s.at > at and s.replicas != standing), ended)
+    replicas = history.at(at).replicas
+    return next((s.at for s in history.samples if s.at > at and s.replicas != replicas), ended)
 
 
 class RefusedFaults:

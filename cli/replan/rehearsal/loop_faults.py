@@ -67,7 +67,7 @@ def _faults(chance: Random, seconds: float, context: FaultContext) -> Iterator[s
 def _often(context: FaultContext) -> Mapping[str, float]:
     """How often each happens in a month."""
     brokers = context.cluster.brokers
-    racks = {of.rack for of in brokers.values() if of.rack is not None}
+    racks = {broker.rack for broker in brokers.values() if broker.rack is not None}
     return {
         "restart": float(len(brokers)),
         "dies": max(1.0, len(brokers) / 20),
@@ -156,10 +156,10 @@ def _releases(
     now = placement
     for number, (moment, what, broker) in enumerate(sorted(changes)):
         now, said = _changed(chance, now, what, broker, context)
-        known = hashlib.sha256(f"{placement.digest} {number} {said}".encode()).hexdigest()
+        digest = hashlib.sha256(f"{placement.digest} {number} {said}".encode()).hexdigest()
         if moment < seconds:
-            now = replace(now, digest=known)
-            yield Release(float(round(moment)), now, known[:12]), f"release: {said}"
+            now = replace(now, digest=digest)
+            yield Release(float(round(moment)), now, digest[:12]), f"release: {said}"
 
 
 def _may_be_drained(placement: Placement, context: FaultContext) -> list[BrokerId]:

@@ -10,7 +10,7 @@ from replan.errors import Exit
 from replan.model.declared.reconcile import DeviationKind, Reconcile
 from replan.reconciling.status import LoopReason, LoopState, LoopStatus, Refused, Round
 from replan.rehearsal.options import Options
-from replan.rehearsal.reconcile import Month
+from replan.rehearsal.reconcile import LoopRun
 from replan.rehearsal.result import InjectedFault
 from replan.rehearsal.watched import HeldTime, Lasted, Missed
 
@@ -52,7 +52,7 @@ class HeldTotal(Struct, frozen=True):
     """Of the longest."""
 
 
-class Weeks(Struct, frozen=True):
+class LoopOutcome(Struct, frozen=True):
     """What one run came to; times in seconds from its beginning."""
 
     seconds: float
@@ -79,12 +79,12 @@ class Weeks(Struct, frozen=True):
     @property
     def found(self) -> int:
         """How many deviations there were."""
-        return sum(of.found for of in self.kinds)
+        return sum(kind.found for kind in self.kinds)
 
     @property
     def by_rounds(self) -> int:
         """How many of them the loop put right."""
-        return sum(of.by_rounds for of in self.kinds)
+        return sum(kind.by_rounds for kind in self.kinds)
 
 
 class LoopRehearsal(Struct, frozen=True):
@@ -101,8 +101,8 @@ class LoopRehearsal(Struct, frozen=True):
     """By which faults were drawn."""
     faults: tuple[InjectedFault, ...]
     """And what people did, by their time."""
-    acting: Weeks
-    idle: Weeks
+    acting: LoopOutcome
+    idle: LoopOutcome
     """With doing nothing."""
 
     @property
@@ -114,21 +114,21 @@ class LoopRehearsal(Struct, frozen=True):
         return Exit.REFUSED if stuck else Exit.OK
 
 
-def weeks_of(month: Month) -> Weeks:
+def loop_outcome(run: LoopRun) -> LoopOutcome:
     """Sum up a run."""
-    watched, end = month.watched, month.watched.before_the_end
-    return Weeks(
-        seconds=month.seconds,
+    watched, end = run.watched, run.watched.before_the_end
+    return LoopOutcome(
+        seconds=run.seconds,
         state=LoopState.STARTING if end is None else end.state,
         reasons=() if end is None else end.reasons,
-        kinds=tuple(_kinds(watched.all_lasted(), month.seconds)),
+        kinds=tuple(_kinds(watched.all_lasted(), run.seconds)),
         held=tuple(_held(watched.holds)),
         states={state: watched.states[state] for state in LoopState if watched.states[state]},
         rounds=tuple(watched.rounds[number] for number in sorted(watched.rounds)),
         began_at=watched.began,
-        copied_bytes=month.copied_bytes,
-        lack=month.lack,
-        peaks=month.peaks,
+        copied_bytes=run.copied_bytes,
+        lack=run.lack,
+        peaks=run.peaks,
         refused=() if end is None else tuple(sorted(set(_refused(end)))),
     )
 

@@ -56,7 +56,7 @@ class TimedCommand(Struct, frozen=True):
     sender: str
 
 
-class Month(Struct, frozen=True):
+class LoopRun(Struct, frozen=True):
     """What one run came to."""
 
     seconds: float
@@ -82,7 +82,7 @@ Lives = Callable[[LoopPorts, LoopSettings, WatchedLoop], None]
 def one_life(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
     """One process, to the end."""
     loop = Loop(ports, settings)
-    watched.known = lambda: loop.known
+    watched.lasting_since = lambda: loop.lasting_since
     loop.run()
 
 
@@ -102,7 +102,7 @@ def run_loop(
     passed: Callable[[float], None] = lambda _: None,
     meter: Meter | None = None,
     lives: Lives = one_life,
-) -> Month:
+) -> LoopRun:
     """Run the loop for so long; the releases are in the order of their times, and the first is there from the start.
 
     The schedule is in seconds of the simulated world, all other times count from now. `also` hears what an observer of
@@ -179,7 +179,7 @@ def run_loop(
     )
     ended = plane.simulation
     lack.until(clock.now())
-    return Month(clock.now() - began, watched, ended, quick.looks, lack.seconds, lack.peaks)
+    return LoopRun(clock.now() - began, watched, ended, quick.looks, lack.seconds, lack.peaks)
 
 
 class _People:
@@ -191,10 +191,10 @@ class _People:
         store: LoopStore,
         clock: VirtualClock,
         began: float,
-        asked: Sequence[TimedCommand],
+        commands: Sequence[TimedCommand],
     ) -> None:
         self.journal, self.store, self._clock = journal, store, clock
-        self._coming = [(began + one.at, one) for one in sorted(asked, key=lambda one: one.at)]
+        self._coming = [(began + one.at, one) for one in sorted(commands, key=lambda one: one.at)]
         self._sent: list[tuple[float, Command]] = []
 
     def ask(self) -> None:
@@ -211,9 +211,9 @@ class _People:
 
     def _ask(self, at: float, one: TimedCommand, number: str) -> None:
         opened = fold(self.journal.read()).application
-        asked = {c.verb for c in self.journal.arrived()}
-        cancelled = opened is not None and (opened.is_cancelled or Verb.CANCEL in asked)
-        paused = opened is not None and (opened.paused_by or Verb.PAUSE in asked)
+        verbs = {c.verb for c in self.journal.arrived()}
+        cancelled = opened is not None and (opened.is_cancelled or Verb.CANCEL in verbs)
+        paused = opened is not None and (opened.paused_by or Verb.PAUSE in verbs)
         of_loop = opened is None or (one.verb is Verb.RESUME and cancelled)
         if opened is not None and (paused or not of_loop):
             command = Command(opened.id, f"{at:016.0f}-{number}", one.verb, sender=one.sender)

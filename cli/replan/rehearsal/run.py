@@ -58,7 +58,7 @@ def _silently(_progress: Progress) -> None:
 
 def rehearse_plan(plan: Plan, snapshot: Snapshot, options: Options) -> Rehearsal:
     """Perform a plan on the cluster of a snapshot; raises ValueError where no cluster can be as the snapshot shows."""
-    own = frozenset(snapshot.heading)
+    own = frozenset(snapshot.own_targets)
     return rehearse_on(plan, cluster_of(snapshot, options.version), replace(options, own=own))
 
 
@@ -169,8 +169,8 @@ def _unnameable(plan: Plan, *stages: Simulation) -> frozenset[BrokerId]:
         broker
         for move in plan.moves
         for broker in move.original
-        for known in (stage.cluster.brokers for stage in stages)
-        if broker not in known or known[broker].cordoned
+        for brokers in (stage.cluster.brokers for stage in stages)
+        if broker not in brokers or brokers[broker].cordoned
     )
 
 

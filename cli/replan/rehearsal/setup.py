@@ -114,8 +114,8 @@ class _Row(Struct, frozen=True):
     def leader(self) -> int:
         if isinstance(self.step, Recovery):
             return -1
-        known = None if self.step is None else self.step.leader
-        return self.replicas[0] if known is None else known
+        leader = None if self.step is None else self.step.leader
+        return self.replicas[0] if leader is None else leader
 
     @property
     def leader_epoch(self) -> int:
@@ -154,7 +154,9 @@ def snapshot_of_plan(plan: Plan) -> Snapshot:
         log_dirs=_log_dirs(plan),
         partitions=_partitions(topics, list(_rows(plan, topics))),
         logs={
-            r.partition: {c.broker: c.log for c in r.candidates if c.known is not None and c.log}
+            r.partition: {
+                c.broker: c.log for c in r.candidates if c.known_log is not None and c.log
+            }
             for r in plan.recoveries
         },
     )
@@ -281,8 +283,8 @@ def fault_context(simulation: Simulation) -> FaultContext:
     made = count(1)
 
     def new_topic_id(name: str) -> TopicId:
-        known = hashlib.sha256(f"{name} {next(made)}".encode()).digest()
-        return TopicId(base64.urlsafe_b64encode(known[:16]).decode().rstrip("="))
+        digest = hashlib.sha256(f"{name} {next(made)}".encode()).digest()
+        return TopicId(base64.urlsafe_b64encode(digest[:16]).decode().rstrip("="))
 
     return FaultContext(simulation.cluster, new_topic_id)
 

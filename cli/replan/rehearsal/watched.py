@@ -61,7 +61,7 @@ class WatchedLoop(Struct):
     """Who else hears of it all."""
     passed: Callable[[float], None] = lambda _: None
     """Hears how many seconds have passed."""
-    known: Callable[[], Mapping[str, float]] = _nothing
+    lasting_since: Callable[[], Mapping[str, float]] = _nothing
     """Since when each deviation lasts, as the loop remembers it: its status lists the first of them only."""
     policy: Callable[[], Reconcile] = _no_policy
     """That goes now."""
@@ -121,7 +121,7 @@ class WatchedLoop(Struct):
         self.holds.append(now)
 
     def _seen(self, at: float) -> None:
-        now = self.known()
+        now = self.lasting_since()
         for key in self._open.keys() - now.keys():
             since, kind = self._open.pop(key), kind_of(key)
             self.lasted.append(Lasted(kind, key, since, at, self._by_round(kind, since)))
@@ -200,11 +200,11 @@ class LackMeter:
         total = Missed()
         for name, topic in cluster.topics.items():
             least = int(cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1"))
-            known = self._topics.get(name)
-            if known is None or known[0] is not topic or known[1] != least:
-                known = topic, least, _lack(topic, least)
-                self._topics[name] = known
-            total = total.plus(known[2])
+            measured = self._topics.get(name)
+            if measured is None or measured[0] is not topic or measured[1] != least:
+                measured = topic, least, _lack(topic, least)
+                self._topics[name] = measured
+            total = total.plus(measured[2])
         return total
 
 

@@ -112,9 +112,9 @@ def _of_brokers(stored: StoredConfigs) -> list[tuple[str, Mapping[str, str]]]:
 
 
 def _brokers(names: Sequence[str]) -> str:
-    known = [n for n in names if n]
-    one = "broker" if len(known) == 1 else "brokers"
-    known_brokers = [f"{one} {','.join(known)}"] if known else []
+    named = [n for n in names if n]
+    one = "broker" if len(named) == 1 else "brokers"
+    known_brokers = [f"{one} {','.join(named)}"] if named else []
     return " and ".join([*(["default of all brokers"] if "" in names else []), *known_brokers])
 
 

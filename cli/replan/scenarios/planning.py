@@ -13,7 +13,11 @@ from replan.applying.journal.records import MoveRecord, Order, SavedRate, SavedR
 from replan.applying.run.opening import open_plan
 from replan.applying.steps.recovering import with_logs
 from replan.applying.views.progress import read_progress
-from replan.applying.views.standing import NOT_LOOKED_UP, open_application, unknown_throttles
+from replan.applying.views.standing import (
+    NOT_LOOKED_UP,
+    open_application,
+    unknown_throttles,
+)
 from replan.applying.views.waiting import watched
 from replan.errors import BadScenario, ReplanError
 from replan.faults.token_reader import TokenReader
@@ -31,12 +35,16 @@ from replan.planning.elections.recover import (
 from replan.planning.elections.selection import Selection
 from replan.planning.findings.drift_report import drift_report
 from replan.planning.findings.health import health_of
-from replan.planning.findings.replica_progress import AskedPartition, replica_rows, standing
+from replan.planning.findings.replica_progress import (
+    AskedPartition,
+    reassignment_state,
+    replica_rows,
+)
 from replan.planning.making.planner import make_plan
 from replan.planning.making.recoveries import declared_wishes
 from replan.planning.making.way_back import way_back
 from replan.planning.plans.plan import Plan
-from replan.planning.recovery.recovery import Method
+from replan.planning.recovery.recovery import RecoveryMethod
 from replan.reporting.application.outcome_text import election_results, render_elections
 from replan.reporting.cluster.status_text import ClusterStatus, render_status
 from replan.reporting.drift.drift_text import render_drift
@@ -121,26 +129,26 @@ def elect(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
 
 
 RECOVERY_METHODS = {
-    "best-log": Method.BALANCED,
-    "aggressive": Method.AGGRESSIVE,
-    "unclean": Method.UNCLEAN,
-    "designated": Method.DESIGNATED,
+    "best-log": RecoveryMethod.BALANCED,
+    "aggressive": RecoveryMethod.AGGRESSIVE,
+    "unclean": RecoveryMethod.UNCLEAN,
+    "designated": RecoveryMethod.DESIGNATED,
 }
 
 
 def _recover(session: Session, tokens: TokenReader, kind: str) -> str:
     if kind not in RECOVERY_METHODS:
         raise tokens.wrong(f"elect {kind}: write one of preferred, {', '.join(RECOVERY_METHODS)}")
-    leader = tokens.broker() if RECOVERY_METHODS[kind] is Method.DESIGNATED else None
+    leader = tokens.broker() if RECOVERY_METHODS[kind] is RecoveryMethod.DESIGNATED else None
     given_up = set[BrokerId]()
     while tokens.phrase("giving", "up"):
         given_up.add(tokens.broker())
     selection = _selection(_names(tokens))
     leaders = () if leader is None else tuple((n, leader) for n in selection.partitions)
-    asked = RecoveryRequest(selection, RECOVERY_METHODS[kind], leaders, frozenset(given_up))
+    request = RecoveryRequest(selection, RECOVERY_METHODS[kind], leaders, frozenset(given_up))
     snapshot = session.observe()
     snapshot = with_logs(session.plane, snapshot, partitions_to_probe(selection, snapshot))
-    recoveries = recovery_elections(asked, snapshot, session.placement, {})
+    recoveries = recovery_elections(request, snapshot, session.placement, {})
     session.keep(recoveries.plan)
     return render_recoveries(recoveries.plan, recoveries.candidates)
 
@@ -200,8 +208,8 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     tokens.end()
     snapshot = session.plane.observe()
     health = health_of(snapshot)
-    asked = [AskedPartition(s.partition) for s in health.running]
-    now = read_progress(session.plane, [a.partition for a in asked])
+    partitions = [AskedPartition(s.partition) for s in health.running]
+    now = read_progress(session.plane, [a.partition for a in partitions])
     ledger = session.ledger()
     plan = open_plan(ledger)
     progress_now = (
@@ -211,8 +219,8 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     return render_status(
         ClusterStatus(
             health=health,
-            rows=replica_rows(asked, now),
-            standings={a.partition: standing(a, now) for a in asked},
+            rows=replica_rows(partitions, now),
+            reassignments={a.partition: reassignment_state(a, now) for a in partitions},
             observed_at=snapshot.observed_at,
             application=open_application(ledger, plan, at_work(session), waits),
             progress=None if progress_now is None else progress_now.progress,

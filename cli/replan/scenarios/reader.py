@@ -116,9 +116,9 @@ class Transcript:
         for text in (*_brokers(before, after), *_topics(before, after)):
             self.add(simulation.world.now, text)
         for name, partition in after.partitions():
-            known = before.partition(name)
-            if known is not None and known != partition:
-                self._partition(simulation.world.now, name, known, partition)
+            was = before.partition(name)
+            if was is not None and was != partition:
+                self._partition(simulation.world.now, name, was, partition)
 
     def _partition(
         self, now: float, name: TopicPartition, before: Partition, after: Partition
@@ -162,19 +162,19 @@ def _changes(before: Partition, after: Partition, *, listed: bool) -> Iterator[s
 
 def _brokers(before: ClusterState, after: ClusterState) -> Iterator[str]:
     for broker, registration in sorted(after.brokers.items()):
-        known = before.brokers.get(broker)
-        word = _standing(registration)
-        if known is not None and word != _standing(known):
+        was = before.brokers.get(broker)
+        word = _broker_state(registration)
+        if was is not None and word != _broker_state(was):
             yield f"broker {broker} {word}"
-        if known is not None and known.epoch == registration.epoch:
-            for directory in known.log_dirs:
+        if was is not None and was.epoch == registration.epoch:
+            for directory in was.log_dirs:
                 if directory not in registration.log_dirs:
                     yield f"broker {broker} has lost its disk {path_of(directory)}"
     for broker in sorted(before.brokers.keys() - after.brokers.keys()):
         yield f"broker {broker} is not registered any more"
 
 
-def _standing(registration: BrokerRegistration) -> str:
+def _broker_state(registration: BrokerRegistration) -> str:
     if registration.fenced:
         return "is fenced"
     if registration.shutting_down:

@@ -298,8 +298,8 @@ def permission_refusals(
 
 def readable(world: World, wanted: Wanted, look: Look) -> Look:
     """A look without what this user may not read of topics."""
-    asked = {name.topic for name in wanted.partitions}
-    hidden = {t for t in asked if lacks_permission(world, Permission.DESCRIBE, t)}
+    topics = {name.topic for name in wanted.partitions}
+    hidden = {t for t in topics if lacks_permission(world, Permission.DESCRIBE, t)}
     unread = {t for t in wanted.topics if lacks_permission(world, Permission.DESCRIBE_CONFIGS, t)}
     if not hidden and not unread:
         return look

@@ -143,11 +143,13 @@ def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted, last: L
     }
     partitions, unclear = agreeing(states, running)
     members = {broker for state in partitions.values() for broker in state.replicas}
-    asked: dict[BrokerQuestion, Collection[BrokerId]] = {
+    questions: dict[BrokerQuestion, Collection[BrokerId]] = {
         BrokerQuestion.RATES: wanted.rates_of,
         BrokerQuestion.SIZES: {*wanted.cordons_of, *wanted.sizes_of, *wanted.places_of},
     }
-    answering = {q: {b for b in of if broker_answers(simulation, b, q)} for q, of in asked.items()}
+    answering = {
+        q: {b for b in of if broker_answers(simulation, b, q)} for q, of in questions.items()
+    }
     return Look(
         brokers=last.brokers(
             cluster,
@@ -169,20 +171,20 @@ def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted, last: L
             for b, of in wanted.places_of.items()
             if b in answering[BrokerQuestion.SIZES]
         },
-        silent=_silent(cluster, asked, answering),
+        silent=_silent(cluster, questions, answering),
         features=features_of(cluster),
     )
 
 
 def _silent(
     cluster: ClusterState,
-    asked: Mapping[BrokerQuestion, Collection[BrokerId]],
+    questions: Mapping[BrokerQuestion, Collection[BrokerId]],
     answering: Mapping[BrokerQuestion, Collection[BrokerId]],
 ) -> dict[BrokerId, str]:
     """Brokers that are live, as the controller knows, and do not answer."""
     return {
         b: "the broker does not answer"
-        for q, of in asked.items()
+        for q, of in questions.items()
         for b in sorted(of)
         if b in cluster.brokers and not cluster.brokers[b].fenced and b not in answering[q]
     }

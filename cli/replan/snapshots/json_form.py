@@ -286,10 +286,10 @@ def _isr(
 ) -> pa.ListArray:
     """Who is in sync; where none is written, the replicas on registered brokers."""
     stated = {row: p.isr for row, p in rare.items() if p.isr is not UNSET}
-    known = registered.issuperset(distinct(np.asarray(replicas.values)))
-    if known and not stated:
+    all_registered = registered.issuperset(distinct(np.asarray(replicas.values)))
+    if all_registered and not stated:
         return replicas
-    in_sync = list(lists) if known else [_assumed(of, registered) for of in lists]
+    in_sync = list(lists) if all_registered else [_assumed(of, registered) for of in lists]
     for row, brokers in stated.items():
         in_sync[row] = brokers
     isr = _list_column(len(lists), slice(None), in_sync)

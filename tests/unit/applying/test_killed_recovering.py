@@ -30,9 +30,9 @@ from replan.model.api import (
     topic_change,
 )
 from replan.planning.api import (
-    Method,
     Plan,
     Recovery,
+    RecoveryMethod,
     RecoveryRequest,
     Selection,
     dumps,
@@ -97,7 +97,7 @@ def leaderless(dead: BrokerId | None = None) -> Lab:
 
 
 def planned(made: Lab, given_up: frozenset[BrokerId] = frozenset({ONE})) -> Plan:
-    asked = RecoveryRequest(Selection(everything=True), Method.BALANCED, given_up=given_up)
+    asked = RecoveryRequest(Selection(everything=True), RecoveryMethod.BALANCED, given_up=given_up)
     seen = made.plane.observe()
     seen = with_logs(made.plane, seen, partitions_to_probe(asked.selection, seen))
     return recovery_elections(asked, seen, None, {}).plan

@@ -14,11 +14,11 @@ from replan.planning.api import (
     AskedPartition,
     Health,
     Reading,
+    ReassignmentState,
     ReplicaRow,
     ReplicaStatus,
-    Standing,
+    reassignment_state,
     replica_rows,
-    standing,
 )
 from replan.reporting.api import (
     ClusterStatus,
@@ -59,10 +59,10 @@ def test_a_copy_is_behind_by_messages_and_ends_by_the_rate_at_which_that_shrinks
     assert row.seconds_left is not None
     assert row.copied_bytes is not None
     assert row.seconds_left == pytest.approx((60 * MB - row.copied_bytes) / MB, rel=0.1)
-    assert standing(AskedPartition(COPIED), now) is Standing.RUNNING
+    assert reassignment_state(AskedPartition(COPIED), now) is ReassignmentState.RUNNING
     made.clock.sleep(60)
     done = reading(made, COPIED)
-    assert standing(AskedPartition(COPIED), done) is Standing.SETTLED
+    assert reassignment_state(AskedPartition(COPIED), done) is ReassignmentState.SETTLED
     rows = replica_rows([AskedPartition(COPIED, replicas(1, 2, 4))], done)
     assert {r.status for r in rows} == {ReplicaStatus.IN_SYNC}
 
@@ -84,8 +84,11 @@ def test_every_status_of_kip_179_has_its_words() -> None:
         ("orders-42", 1, "Unknown partition"),
     ]
     now = reading(made, OTHER)
-    assert standing(asked[0], now) is Standing.STOPPED
-    assert standing(AskedPartition(OTHER, replicas(1, 2, 3)), now) is Standing.SETTLED
+    assert reassignment_state(asked[0], now) is ReassignmentState.STOPPED
+    assert (
+        reassignment_state(AskedPartition(OTHER, replicas(1, 2, 3)), now)
+        is ReassignmentState.SETTLED
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,10 +119,15 @@ def _ends(look: Look, number: int, follower: int, leader: int) -> Reading:
 
 
 def shown(row: ReplicaRow, **more: Any) -> ClusterStatus:
-    standings = {COPIED: Standing.RUNNING, OTHER: Standing.STOPPED}
+    reassignments = {COPIED: ReassignmentState.RUNNING, OTHER: ReassignmentState.STOPPED}
     health = Health(partitions=2, unhealthy=(), running=(), down=())
     return ClusterStatus(
-        health=health, rows=[row], standings=standings, named=True, observed_at="now", **more
+        health=health,
+        rows=[row],
+        reassignments=reassignments,
+        named=True,
+        observed_at="now",
+        **more,
     )
 
 

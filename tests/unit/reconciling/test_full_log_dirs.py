@@ -25,7 +25,7 @@ from replan.reconciling.api import (
     RoundResult,
     WhyNot,
 )
-from replan.rehearsal.api import Month, Release, run_loop
+from replan.rehearsal.api import LoopRun, Release, run_loop
 from replan.simulator.api import Simulation, from_snapshot
 
 SIZES = (300, 200, 100, 50)
@@ -60,11 +60,11 @@ def filled(*dirs: LogDir, racks: str = "abcd") -> Simulation:
     return from_snapshot(replace(seen, log_dirs=(*dirs, *others)), "4.3")
 
 
-def after(world: Simulation, read: Reader, *sections: str) -> Month:
+def after(world: Simulation, read: Reader, *sections: str) -> LoopRun:
     return run_loop(world, [Release(0, read(*sections))], 3 * HOUR)
 
 
-def where(month: Month) -> Mapping[int, str]:
+def where(month: LoopRun) -> Mapping[int, str]:
     placed = {**month.simulation.world.lay, **month.simulation.world.placed}
     return {n.partition: path for (n, broker), path in placed.items() if broker == 1}
 

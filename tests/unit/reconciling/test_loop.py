@@ -54,7 +54,7 @@ from replan.reconciling.api import (
     memory_records,
 )
 from replan.rehearsal.api import (
-    Month,
+    LoopRun,
     Release,
     TimedCommand,
     WatchedLoop,
@@ -110,16 +110,16 @@ def at(hours: float, *faults: Fault) -> tuple[At, ...]:
     return tuple(At(hours * HOUR, fault) for fault in faults)
 
 
-def lists_of(month: Month) -> list[Replicas]:
+def lists_of(month: LoopRun) -> list[Replicas]:
     topic = month.simulation.cluster.topics["orders"]
     return [topic.partitions[i].replicas for i in sorted(topic.partitions)]
 
 
-def rounds_of(month: Month) -> list[Round]:
+def rounds_of(month: LoopRun) -> list[Round]:
     return [month.watched.rounds[n] for n in sorted(month.watched.rounds)]
 
 
-def end_of(month: Month) -> LoopState:
+def end_of(month: LoopRun) -> LoopState:
     """The state in which it was before it ended."""
     return max(
         (s for s in month.watched.states if s is not LoopState.ENDED),
@@ -468,7 +468,7 @@ def slowly(
     *faults: At,
     hours: float = 30,
     also: Observer | None = None,
-) -> Month:
+) -> LoopRun:
     """A change of lists of two that is merged after half an hour, copied one by one."""
     before, merged = (
         f"assignments: {{orders: {{partitions: {[list(of) for of in lists]}}}}}"
@@ -630,7 +630,7 @@ def test_an_order_waits_for_whoever_is_to_lead_by_it(read: Reader) -> None:
     assert lists_of(month)[0] == replicas(*first)
 
 
-def end_of_all(month: Month) -> LoopState | None:
+def end_of_all(month: LoopRun) -> LoopState | None:
     """The last state in which it had not ended."""
     last = month.watched.before_the_end
     return None if last is None else last.state

@@ -18,16 +18,16 @@ from replan.rehearsal.api import (
     Drawn,
     InjectedFault,
     LoopRehearsal,
-    Month,
+    LoopRun,
     Options,
     Release,
     drawn_weeks,
     fault_context,
+    loop_outcome,
     loop_rehearsal_report,
     render_loop_rehearsal_json,
     run_loop,
     time_since_start,
-    weeks_of,
     without_policy,
 )
 from replan.reporting.api import drawn, html_document, markdown_document, text_lines
@@ -43,7 +43,7 @@ def _placement(tmp_path_factory: pytest.TempPathFactory) -> Placement:
     return reader(tmp_path_factory.mktemp("placements"))(RULE, POLICY)
 
 
-def months(placement: Placement, hours: float, *faults: object) -> tuple[Month, Month]:
+def months(placement: Placement, hours: float, *faults: object) -> tuple[LoopRun, LoopRun]:
     """With the loop, and with doing nothing."""
     schedule = tuple(f for of in faults for f in of)  # type: ignore[attr-defined]
     releases = [Release(0, placement)]
@@ -69,8 +69,8 @@ def _report(placement: Placement) -> LoopRehearsal:
         every_seconds=300,
         seed=None,
         faults=(InjectedFault(HOUR, None, "kill 6"), InjectedFault(5 * HOUR, 6 * HOUR, "kill 3")),
-        acting=weeks_of(acting),
-        idle=weeks_of(idle),
+        acting=loop_outcome(acting),
+        idle=loop_outcome(idle),
     )
 
 
@@ -120,8 +120,8 @@ def test_a_loop_that_is_at_rest_at_the_end_exits_0(report: LoopRehearsal) -> Non
 
 def test_a_loop_that_holds_at_the_end_exits_3(placement: Placement) -> None:
     faults = at(1, KillBroker(BrokerId(3)), KillBroker(BrokerId(6)))
-    acting = weeks_of(run_loop(cluster(), [Release(0, placement)], 3 * HOUR, faults))
-    idle = weeks_of(run_loop(cluster(), [Release(0, placement)], HOUR))
+    acting = loop_outcome(run_loop(cluster(), [Release(0, placement)], 3 * HOUR, faults))
+    idle = loop_outcome(run_loop(cluster(), [Release(0, placement)], HOUR))
     made = LoopRehearsal("x", None, "", placement.reconcile, Options(), 300, None, (), acting, idle)
     assert made.exit_code is Exit.REFUSED
 

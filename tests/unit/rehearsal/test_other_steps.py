@@ -18,9 +18,9 @@ from replan.model.api import (
 )
 from replan.planning.api import (
     LogMove,
-    Method,
     Plan,
     Recovery,
+    RecoveryMethod,
     RecoveryWish,
     ThrottleSetting,
     candidates,
@@ -98,7 +98,7 @@ def unclean() -> Plan:
     seen = state([1, 3, 2], [1], leader=None, size=2_000_000)
     found = candidates(seen, logs, {BrokerId(2), BrokerId(3)}, {BrokerId(b) for b in (1, 2, 3)})
     chosen = chosen_recovery(
-        seen, found, RecoveryWish(Method.BALANCED, given_up=frozenset({BrokerId(1)}))
+        seen, found, RecoveryWish(RecoveryMethod.BALANCED, given_up=frozenset({BrokerId(1)}))
     )
     assert isinstance(chosen, Recovery)
     return replace(plan_of(()), recoveries=(chosen,))

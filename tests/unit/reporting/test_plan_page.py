@@ -7,7 +7,7 @@ from tests.builders import TOPIC_ID, lists, move
 from tests.unit.reporting.rendered import plan_page
 
 from replan.model.api import BrokerId, MoveThrottle
-from replan.planning.api import CandidateForm, LogMove, Loss, Method, Plan, Recovery, Tail
+from replan.planning.api import CandidateForm, LogMove, Loss, Plan, Recovery, RecoveryMethod, Tail
 from replan.reporting.api import PlanContext
 
 TIMES = re.compile(
@@ -23,7 +23,7 @@ def test_a_recovery_that_loses_records_is_the_first_thing_that_is_listed() -> No
         topic_id=TOPIC_ID,
         original=lists(1, 2),
         order=lists(2, 1),
-        method=Method.AGGRESSIVE,
+        method=RecoveryMethod.AGGRESSIVE,
         clean=False,
         leader_epoch=0,
         said=(CandidateForm(broker=BrokerId(1), alive=False), CandidateForm(broker=BrokerId(2))),

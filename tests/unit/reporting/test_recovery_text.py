@@ -16,9 +16,9 @@ from replan.model.api import (
     replicas,
 )
 from replan.planning.api import (
-    Method,
     Plan,
     Recovery,
+    RecoveryMethod,
     RecoveryWish,
     RiskKind,
     candidate_form,
@@ -42,7 +42,7 @@ def recovery() -> Recovery:
         NAME, TOPIC_ID, replicas(1, 2, 3, 4), replicas(1), None, leader_epoch=3, bytes=3_000_000
     )
     found = candidates(state, LOGS, LOGS.keys(), LOGS.keys())
-    chosen = chosen_recovery(state, found, RecoveryWish(Method.BALANCED, wait_seconds=300))
+    chosen = chosen_recovery(state, found, RecoveryWish(RecoveryMethod.BALANCED, wait_seconds=300))
     assert isinstance(chosen, Recovery)
     return chosen
 

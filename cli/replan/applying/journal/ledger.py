@@ -179,8 +179,8 @@ class Ledger(Struct, frozen=True):
         own, target = self.owned.get(state.partition), state.running.target
         if own is not None and own.topic_id == state.topic_id and target in own.past:
             return True
-        left = self.records.get(order_key(state.topic_id, state.partition.partition))
-        return isinstance(left, Order) and left.left == target
+        order = self.records.get(order_key(state.topic_id, state.partition.partition))
+        return isinstance(order, Order) and order.left == target
 
     @property
     def may_arrive(self) -> bool:

@@ -111,8 +111,8 @@ def _unpacked(ledger: Ledger, application: Application, form: type[F]) -> F | No
 
 def taken_back(ledger: Ledger, application: Application) -> Originals:
     """Of an application that takes another one back: what is kept of that one."""
-    known = ledger.kept_application(application.takes_back)
-    kept = None if known is None else unpacked(ledger, known)
+    taken = ledger.kept_application(application.takes_back)
+    kept = None if taken is None else unpacked(ledger, taken)
     return Originals([]) if kept is None else kept
 
 
@@ -127,9 +127,11 @@ def before(ledger: Ledger, to: str | None) -> WayBack:
             f"application {ledger.application.id} of {ledger.application.owner} is open; let it end first: "
             "`replan resume` goes on with it, `replan cancel` takes back what it has not finished"
         )
-    known = [r for r in ledger.records.values() if isinstance(r, Application) and not r.takes_back]
-    kept = [(a, originals) for a in known if (originals := unpacked(ledger, a)) is not None]
-    reachable = kept[len(kept) - _unbroken(known, kept) :]
+    applications = [
+        r for r in ledger.records.values() if isinstance(r, Application) and not r.takes_back
+    ]
+    kept = [(a, originals) for a in applications if (originals := unpacked(ledger, a)) is not None]
+    reachable = kept[len(kept) - _unbroken(applications, kept) :]
     wanted = [at for at, (a, _) in enumerate(reachable) if to in {None, a.id}]
     if not wanted:
         listed = ", ".join(a.id for a, _ in reachable)
@@ -163,7 +165,11 @@ def before(ledger: Ledger, to: str | None) -> WayBack:
     )
 
 
-def _unbroken(known: Sequence[Application], kept: Sequence[tuple[Application, Originals]]) -> int:
+def _unbroken(
+    applications: Sequence[Application], kept: Sequence[tuple[Application, Originals]]
+) -> int:
     """How many of the last applications are kept without a gap: nothing leads back over one that is not."""
     ids = {a.id for a, _ in kept}
-    return next((n for n, a in enumerate(reversed(known)) if a.id not in ids), len(known))
+    return next(
+        (n for n, a in enumerate(reversed(applications)) if a.id not in ids), len(applications)
+    )

@@ -104,9 +104,9 @@ def latest(before: Mapping[str, Kept], records: Sequence[Record]) -> dict[str, K
     return after
 
 
-def _take_in(known: dict[str, Kept], records: Sequence[Record]) -> None:
+def _take_in(kept: dict[str, Kept], records: Sequence[Record]) -> None:
     for record in records:
         if isinstance(record, Forget):
-            known.pop(record.key, None)
+            kept.pop(record.key, None)
         else:
-            known[record.key] = record
+            kept[record.key] = record

@@ -495,8 +495,8 @@ class Command(Form, frozen=True):
         """The rates that it asks for and that nothing is to be set to, in bytes per second."""
         if self.verb is not Verb.THROTTLE:
             return ()
-        asked = {self.rate, *(r for b in self.brokers or () for r in (b.leader, b.follower))}
-        numbers = (rate for rate in asked if rate.isdigit())
+        rates = {self.rate, *(r for b in self.brokers or () for r in (b.leader, b.follower))}
+        numbers = (rate for rate in rates if rate.isdigit())
         return tuple(sorted(r for r in numbers if not SMALLEST_RATE <= int(r) <= LARGEST_RATE))
 
     @property

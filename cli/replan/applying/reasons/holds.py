@@ -271,8 +271,8 @@ class NoLeader(HoldReason, frozen=True):
 
     def __str__(self) -> str:
         said = self.refused.removesuffix(".")
-        asked = f", and Kafka does not let its copy be cancelled ({said})" if said else ""
-        return f"no leader{asked}; bring back one of its in-sync replicas"
+        refused = f", and Kafka does not let its copy be cancelled ({said})" if said else ""
+        return f"no leader{refused}; bring back one of its in-sync replicas"
 
 
 class AwaitingSync(HoldReason, frozen=True):
@@ -591,8 +591,8 @@ class ArrivalPossible(HoldReason, frozen=True):
         return f"{unknown}; watching for {self.seconds:.0f} s more"
 
 
-def _unknown(asked: RequestKind, replicas: Replicas) -> str:
-    return f"the outcome of {asked} {list(replicas)} is unknown and it may still arrive"
+def _unknown(kind: RequestKind, replicas: Replicas) -> str:
+    return f"the outcome of {kind} {list(replicas)} is unknown and it may still arrive"
 
 
 class ClusterSilent(HoldReason, frozen=True):

@@ -27,7 +27,6 @@ from replan.applying.journal.records import (
     Status,
     Verb,
 )
-from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, TickInput
 from replan.applying.reasons.holds import (
     ClusterSilent,
@@ -38,6 +37,7 @@ from replan.applying.reasons.holds import (
 )
 from replan.applying.reasons.notes import RefusedSetting
 from replan.applying.reasons.reason import HoldReason, Leftover
+from replan.applying.request_memory import RequestMemory
 from replan.applying.run.looking import Ports, TickReader, way_back_of_cancelled
 from replan.applying.run.opening import closing, copied_bytes, kept, turned
 from replan.applying.steering import for_application, keeps_throttles
@@ -93,10 +93,10 @@ def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
     A process whose journal was taken over learns it from its append and from nothing else; so something that is written
     there already is written again.
     """
-    if decision.records or not decision.asks:
+    if decision.records or not decision.acts:
         return decision.records
-    standing = (ledger.application, *ledger.priors, *ledger.steps)
-    return next(([record] for record in standing if record is not None), [])
+    records = (ledger.application, *ledger.priors, *ledger.steps)
+    return next(([record] for record in records if record is not None), [])
 
 
 class Sender(Struct, frozen=True):
@@ -332,7 +332,7 @@ class ApplicationRun:
         if self._leaving is None and any(c.verb is Verb.ABANDON for c in tick.commands):
             self._leaving = Leaving(now, Ending.LEFT_TO_ANOTHER, now - after.moved_at)
         limit, appended = self._job.settings.look_seconds, self._ports.clock.now()
-        if appended - tick.now > limit and decision.asks:
+        if appended - tick.now > limit and decision.acts:
             decision, after = too_slow(decision, after, LookTooOld(appended - tick.now, limit))
         answers = Sender(self._ports.writer, self._ports.clock, tick.now + limit).send(decision)
         answered = self._ports.clock.now()
@@ -343,7 +343,7 @@ class ApplicationRun:
             NEXT_ELECTIONS in holds,
             bool(decision.elections) or UNSEEN_ELECTION in holds,
         )
-        self._asked = (decision.asks or turn) and not any(refused)
+        self._asked = (decision.acts or turn) and not any(refused)
         self._elects = elected and (turn or not tick.look.running)
         if decision.elections:
             self._elected_at = answered
@@ -550,6 +550,6 @@ class ApplicationRun:
         return stopped_outcome(whole, tick, self._state, leaving, decision)
 
     def _failed(self, ending: Ending, seconds: float, error: ReplanError) -> Outcome:
-        asked = self._leaving is not None and self._leaving.ending is Ending.INTERRUPTED
-        code = Exit.INTERRUPTED if asked else Exit.ERROR
+        interrupted = self._leaving is not None and self._leaving.ending is Ending.INTERRUPTED
+        code = Exit.INTERRUPTED if interrupted else Exit.ERROR
         return replace(self._left(code, ending), seconds=seconds, error=str(error))

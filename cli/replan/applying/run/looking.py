@@ -62,18 +62,18 @@ class TickReader(Struct, frozen=True):
         state = state.without_old_unknowns(now, job.settings.quarantine_seconds)
         candidates: tuple[TopicPartition, ...] = ()
         if admitting:
-            state, candidates = state.chosen(job, now)
+            state, candidates = state.next_candidates(job, now)
         every_tick = wanted_by_tick(state, job, candidates)
-        asked = state.readings.wanted(
+        wanted = state.readings.wanted(
             every_tick,
             now,
             job.settings,
             urgent=urgent(state, job),
             copying={**state.others.replicas, **copying(state, job)},
         )
-        look = self.ports.reader.look(asked)
+        look = self.ports.reader.look(wanted)
         ended = clock.now()
-        readings, complete = state.readings.after(every_tick, asked, look, now)
+        readings, complete = state.readings.after(every_tick, wanted, look, now)
         history = state.history.with_sizes(job.moves, complete.sizes, now)
         state = replace(state, history=history, readings=readings)
         tick = TickInput(

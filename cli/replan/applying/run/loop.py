@@ -94,8 +94,8 @@ def apply_plan(
     before = ledger.application
     if before is not None and end.performed is not None:
         end = replace(end, performed=replace(end.performed, resumed=True))
-    asked = verb is Verb.CANCEL or (before is not None and before.is_cancelled)
-    surprises = end.cancelled and end.exit_code is Exit.OK and not asked
+    to_cancel = verb is Verb.CANCEL or (before is not None and before.is_cancelled)
+    surprises = end.cancelled and end.exit_code is Exit.OK and not to_cancel
     return replace(end, exit_code=Exit.HELD) if surprises else end
 
 

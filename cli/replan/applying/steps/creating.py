@@ -21,7 +21,6 @@ from msgspec import Struct
 
 from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import CreateRecord, Status
-from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, unshown
 from replan.applying.partitions import End, Hold, Suspect, rejection_end
 from replan.applying.reasons.ends import Fact, NotAsPlanned, NotCreated, OtherPartitions
@@ -33,6 +32,7 @@ from replan.applying.reasons.holds import (
     TopicUnsettled,
 )
 from replan.applying.reasons.reason import HoldReason
+from replan.applying.request_memory import RequestMemory
 from replan.applying.steps.step import (
     Ask,
     FromRecord,
@@ -120,7 +120,7 @@ class CreateStep(Struct, FromRecord, frozen=True):
         create, look = self.create, given.tick.look
         ask, last = (
             Ask(NewPartitions(create.count, create.lists)),
-            given.known.refused.get(self.subject),
+            given.memory.refused.get(self.subject),
         )
         if last is None:
             return ask if self.record is None else Suspect(ask, PartitionsUnseen())
@@ -149,10 +149,10 @@ class CreateKind(StepKind[CreateStep]):
         records = ledger.steps_of(CreateRecord)
         return [CreateStep(c, records.get(c.topic)) for c in plan.creates]
 
-    def reads(self, job: Job, ledger: Ledger, known: RequestMemory[RequestSubject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, memory: RequestMemory[RequestSubject]) -> Wanted:
         """All partitions of their topics, and whether brokers of lists that Kafka refused are cordoned."""
         steps = self.pending(job, ledger)
-        refused = [step.create for step in steps if step.subject in known.refused]
+        refused = [step.create for step in steps if step.subject in memory.refused]
         return Wanted(
             partitions={n for step in steps for n in _looked_at(step.create)},
             cordons_of={b for create in refused for b in create.brokers},

@@ -30,7 +30,6 @@ from msgspec import Struct, field
 from replan.applying.admission import Room, Slots
 from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import LogMoveRecord, Status
-from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, unshown
 from replan.applying.partitions import End, Hold, Suspect, rejection_end
 from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherLogDir, ReplicaGone, StaysInLogDir
@@ -42,6 +41,7 @@ from replan.applying.reasons.holds import (
     SettingFirst,
 )
 from replan.applying.reasons.reason import HoldReason
+from replan.applying.request_memory import RequestMemory
 from replan.applying.steering import throttle_of
 from replan.applying.steps.standing_throttles import first_setting_of
 from replan.applying.steps.step import (

@@ -61,7 +61,6 @@ from replan.applying.journal.records import (
     RecoveryStep,
     Status,
 )
-from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, unshown
 from replan.applying.partitions import End, Hold, Suspect, rejection_end
 from replan.applying.reasons.ends import (
@@ -81,6 +80,7 @@ from replan.applying.reasons.holds import (
     RecoveryArrivalPossible,
     RecoveryUnseen,
 )
+from replan.applying.request_memory import RequestMemory
 from replan.applying.steps.step import (
     Ask,
     FromRecord,
@@ -141,8 +141,8 @@ def probe(
     """What the replicas of partitions on these brokers hold, or why that is not known."""
     probing = Probing(wanted, earlier_logs)
     probing.with_ends(reader.log_ends(probing.ends_wanted()))
-    while asked := probing.epochs_wanted():
-        probing.with_epochs(asked, reader.epoch_ends(asked))
+    while epochs := probing.epochs_wanted():
+        probing.with_epochs(epochs, reader.epoch_ends(epochs))
     return probing.found()
 
 
@@ -233,15 +233,15 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
         first = _listed(state) == recovery.order or not recovery.reorders
         step = RecoveryStep.ELECT if first else RecoveryStep.LIST
         refusal = given.refusal(self.subject)
-        asked = self.record is not None and self.record.asked is step
-        if asked and refusal is not None and refusal.code not in NOT_FINAL_FOR_RECOVERIES:
+        is_last = self.record is not None and self.record.asked is step
+        if is_last and refusal is not None and refusal.code not in NOT_FINAL_FOR_RECOVERIES:
             return rejection_end(refusal)
         return self._again(step, given)
 
     def _again(self, step: RecoveryStep, given: StepInput) -> Hold | Ask:
         """A step, but not again before looks had the time to show it."""
-        tick, asked = given.tick, self.record is not None and self.record.asked is step
-        asked_at = given.asked_at.get(self.subject) if asked else None
+        tick, is_last = given.tick, self.record is not None and self.record.asked is step
+        asked_at = given.asked_at.get(self.subject) if is_last else None
         if asked_at is not None and tick.now - asked_at < tick.settings.agreeing_seconds:
             return Hold(RecoveryUnseen(step))
         return self._ask(step, given)
@@ -362,12 +362,12 @@ def _elected(
 
 def _better(recovery: Recovery, logs: LogsFound) -> tuple[BrokerId, ...]:
     """The brokers that said they have more than the plan knew, and than the chosen one."""
-    planned = {c.broker: c.known for c in recovery.candidates}
+    planned = {c.broker: c.known_log for c in recovery.candidates}
     chosen = planned[recovery.chosen]
     better = []
     for broker, log in sorted(logs.items()):
-        known = planned.get(broker)
-        fresh = isinstance(log, ReplicaLog) and (known is None or log.rank > known.rank)
+        as_planned = planned.get(broker)
+        fresh = isinstance(log, ReplicaLog) and (as_planned is None or log.rank > as_planned.rank)
         if fresh and isinstance(log, ReplicaLog) and (chosen is None or log.rank > chosen.rank):
             better.append(broker)
     return tuple(better)
@@ -427,7 +427,7 @@ def evidence_differs(recovery: Recovery, logs: LogsFound) -> Hold | End | None:
     """Why what replicas say now is not what the plan was made of; None where it is."""
     silent: list[BrokerId] = []
     for candidate in recovery.candidates:
-        planned, now = candidate.known, logs.get(candidate.broker)
+        planned, now = candidate.known_log, logs.get(candidate.broker)
         if planned is None:
             if isinstance(now, ReplicaLog):
                 return End(Status.STALE, EvidenceChanged(candidate.broker, None, now.rank))

@@ -17,12 +17,12 @@ from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, RequestSubject, unended
 from replan.applying.journal.records import Record, StandingRecord, Status
-from replan.applying.known import RequestMemory
 from replan.applying.observation import Job
 from replan.applying.partitions import End, Hold, rejection_end
 from replan.applying.reasons.ends import OtherValue, StaysUnset, SubjectGone
 from replan.applying.reasons.holds import SettingInUse, SettingUnread, SettingUnseen
 from replan.applying.reasons.reason import HoldReason
+from replan.applying.request_memory import RequestMemory
 from replan.applying.steps.step import (
     Ask,
     FromRecord,

@@ -24,11 +24,11 @@ from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, RequestSubject, unended
 from replan.applying.journal.records import Record, Status, StepRecord
-from replan.applying.known import RequestMemory
 from replan.applying.observation import Job, TickInput
 from replan.applying.partitions import End, Hold, Suspect
 from replan.applying.reasons.holds import Cancelling, Rechecking
 from replan.applying.reasons.reason import EndReason, HoldReason
+from replan.applying.request_memory import RequestMemory
 from replan.model.configs import ConfigResource, SettingName
 from replan.model.control_plane import Answer, ClusterReader, ClusterWriter, Rejected, Wanted
 from replan.model.names import TopicPartition
@@ -65,7 +65,7 @@ class StepInput(Struct, frozen=True):
 
     tick: TickInput
     ledger: Ledger
-    known: RequestMemory[RequestSubject]
+    memory: RequestMemory[RequestSubject]
     asked_at: Mapping[RequestSubject, float] = field(default_factory=dict)
     """When this process last asked for each."""
     arriving: Collection[ConfigResource] = ()
@@ -77,12 +77,12 @@ class StepInput(Struct, frozen=True):
 
     def refusal(self, subject: RequestSubject) -> Rejected | None:
         """The refusal of the last request, if it is believed."""
-        return self.known.refusal(subject, self.tick.settings.agreeing_seconds)
+        return self.memory.refusal(subject, self.tick.settings.agreeing_seconds)
 
     def arrives_within(self, subject: RequestSubject) -> float | None:
         """For how many seconds an earlier request may still arrive; None where none may."""
         quarantine = self.tick.settings.quarantine_seconds
-        return self.known.arrives_within(subject, self.tick.now, quarantine)
+        return self.memory.arrives_within(subject, self.tick.now, quarantine)
 
 
 class Step(Protocol):
@@ -161,7 +161,7 @@ class StepKind(ABC, Generic[_S]):
         return [step for step in self.steps(job.plan, ledger) if unended(step.record)]
 
     @abstractmethod
-    def reads(self, job: Job, ledger: Ledger, known: RequestMemory[RequestSubject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, memory: RequestMemory[RequestSubject]) -> Wanted:
         """What a look has to show of them."""
 
     @abstractmethod
@@ -249,7 +249,7 @@ def _agreed(
     """The verdict, or a hold while looks do not agree on it; what was asked for again is to be agreed on again."""
     if not isinstance(verdict, Suspect):
         return verdict
-    agreed = verdict.agreed(given.tick, step.subject, given.known.suspected)
+    agreed = verdict.agreed(given.tick, step.subject, given.memory.suspected)
     if not (agreed and isinstance(verdict.conclusion, Ask)):
         into.suspected.append((step.subject, verdict.conclusion))
     return verdict.conclusion if agreed else Hold(verdict.reason)

@@ -482,8 +482,8 @@ class Draft:
         if status is not Status.DONE:
             if state is not None and state.topic_id == record.topic_id:
                 rests = state.running is None and state.replicas == record.original
-                left = no_more_left if rests else remembering_given_up
-                self.records.extend(left(record, ledger))
+                records_of = no_more_left if rests else remembering_given_up
+                self.records.extend(records_of(record, ledger))
         elif name not in job.plan.remember:
             self.records.extend(forgetting(job.moves[name], ledger))
 
@@ -581,9 +581,9 @@ class TickBuilder:
     def take_up(self) -> None:
         """What has ended goes on where a list of replan's own runs that is not to stay; the next tick judges it."""
         for record in taken_up(self._tick, self._state):
-            name, known = record.partition, self._state.ledger.owned[record.partition]
+            name, own = record.partition, self._state.ledger.owned[record.partition]
             self._draft.phases[name] = InFlight(record)
-            if known.status is Status.DONE:
+            if own.status is Status.DONE:
                 listed = self._tick.look.running[name].target
                 self._draft.notes.append(ArrivedLate(name, listed))
 
@@ -605,22 +605,22 @@ class TickBuilder:
 
     def judge(self, name: TopicPartition) -> None:
         """Judge one partition, and put what it needs where it belongs."""
-        known = self._state.ledger.owned.get(name)
-        if known is None and (turn := self._turn(name)) is not None:
+        own = self._state.ledger.owned.get(name)
+        if own is None and (turn := self._turn(name)) is not None:
             self._draft.holds.setdefault(name, turn)
             return
         cancelling = self._admission if isinstance(self._admission, Cancelling) else None
-        if cancelling is not None and known is None:
+        if cancelling is not None and own is None:
             self._draft.defer(name, cancelling)
             return
-        if (still := self._unchanged.wait(name, known)) is not None:
+        if (still := self._unchanged.wait(name, own)) is not None:
             self._draft.holds[name] = still.reason
             return
-        given = partition_input(self._tick, self._state, name, known)
+        given = partition_input(self._tick, self._state, name, own)
         record, verdict = (
             judge_while_copying(given) if cancelling is None else judge_cancelled(given)
         )
-        if record is not None and record != known:
+        if record is not None and record != own:
             self._draft.phases[name] = InFlight(record)
         match self._draft.concluded(name, verdict):
             case End(status, reason):
@@ -629,8 +629,8 @@ class TickBuilder:
                 self._draft.holds[name] = reason
             case Hold(reason, soon):
                 self._draft.hold(name, reason, soon=soon)
-                if record == known:
-                    self._unchanged.keep(name, known, reason)
+                if record == own:
+                    self._unchanged.keep(name, own, reason)
             case Request() as ask:
                 self._sort(name, ask)
 

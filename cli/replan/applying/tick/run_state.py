@@ -28,7 +28,6 @@ from replan.applying.admission import (
 )
 from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import MoveRecord, Order, Record, Status
-from replan.applying.known import Repeat, RequestMemory, again, held_since
 from replan.applying.observation import Job, Neighbours, PartitionHistory, Readings, TickInput
 from replan.applying.other_tools import OtherCopies
 from replan.applying.partitions import (
@@ -47,6 +46,7 @@ from replan.applying.partitions import (
 from replan.applying.reasons.holds import LookTooOld
 from replan.applying.reasons.notes import ReadingsApart
 from replan.applying.reasons.reason import HoldReason, Note
+from replan.applying.request_memory import Repeat, RequestMemory, again, held_since
 from replan.applying.steering import throttle_of
 from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.log_moves import with_log_moves
@@ -118,15 +118,15 @@ class Repeats(Struct, frozen=True):
     """What was asked for without a known outcome, by this process.
 
     A tick decides from what it sees what is to be asked for, however often that was asked before. A setting, or a copy
-    between log directories, goes again after the pauses of `known`; anything else for the same thing goes at once. Such
-    a copy that is refused and still to be asked for pauses likewise.
+    between log directories, goes again after the pauses of `request_memory`; anything else for the same thing goes at
+    once. Such a copy that is refused and still to be asked for pauses likewise.
     """
 
     waiting: Mapping[Repeatable, Repeat] = field(default_factory=dict)
 
     def due(self, decision: "Decision", now: float) -> "Decision":
         """The decision without what pauses."""
-        early = {asked for asked, repeat in self.waiting.items() if repeat.at > now}
+        early = {subject for subject, repeat in self.waiting.items() if repeat.at > now}
         if not early:
             return decision
         return replace(
@@ -148,14 +148,14 @@ class Repeats(Struct, frozen=True):
     def answered(self, sent: "Decision", answers: Answers, now: float) -> "Repeats":
         """What waits once a decision was sent and answered."""
         repeats = dict(self.waiting)
-        for asked, answer in _asked(sent, answers):
-            known = repeats.pop(asked, Repeat(0, now))
+        for subject, answer in _asked(sent, answers):
+            repeat = repeats.pop(subject, Repeat(0, now))
             if answer is None:
-                repeats[asked] = known
+                repeats[subject] = repeat
             elif isinstance(answer, OutcomeUnknown) or (
-                not isinstance(asked, ConfigChange) and not isinstance(answer, Accepted)
+                not isinstance(subject, ConfigChange) and not isinstance(answer, Accepted)
             ):
-                repeats[asked] = again(known, now)
+                repeats[subject] = again(repeat, now)
         return Repeats(repeats)
 
 
@@ -257,7 +257,9 @@ class RunState(Struct, frozen=True, kw_only=True):
             return InFlight(record) if record.status is Status.OPEN else Ended(record)
         return Admitted() if name in self.admitted else Waiting()
 
-    def chosen(self, job: Job, now: float) -> tuple["RunState", tuple[TopicPartition, ...]]:
+    def next_candidates(
+        self, job: Job, now: float
+    ) -> tuple["RunState", tuple[TopicPartition, ...]]:
         """The waiting moves to look at now."""
         limit = max(job.settings.window - len(self.ledger.open), LEAST_WINDOW)
         queue = self.queue.released(now, _none if self.slots is None else self.slots.free)
@@ -340,7 +342,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     def answered(self, decision: "Decision", answers: Answers, now: float) -> "RunState":
         """Keep answers as hints for the next tick; what was to be asked for and was not sent goes then."""
         steps_asked_at, refused = self.steps_asked_at, self.refused
-        unsent = {n: Repeat(0, 0.0) for n in decision.asked if n not in answers.partitions}
+        unsent = {n: Repeat(0, 0.0) for n in decision.requested if n not in answers.partitions}
         if answers.steps:
             steps_asked_at = {**steps_asked_at, **dict.fromkeys(answers.steps, now)}
         if answers.refused is not None:
@@ -435,7 +437,7 @@ def partition_input(
     """All that one partition is judged by."""
     move = tick.job.moves[name]
     order = state.ledger.order(Order(name, move.topic_id, move.original).key)
-    known, repeat = state.moves, state.moves.repeats.get(name)
+    memory, repeat = state.moves, state.moves.repeats.get(name)
     return PartitionInput(
         move=move,
         own=record,
@@ -444,8 +446,8 @@ def partition_input(
         settled=state.history.settled(name, tick.settings.settle_seconds),
         settle_seconds=tick.settings.settle_seconds,
         racks=tick.job.plan.racks,
-        answer=known.answers.get(name),
-        refusal=known.refusal(name, tick.settings.agreeing_seconds),
+        answer=memory.answers.get(name),
+        refusal=memory.refusal(name, tick.settings.agreeing_seconds),
         repeat_seconds=None if repeat is None else max(0.0, repeat.at - tick.now),
         repeat_refusal="" if repeat is None else repeat.refusal,
         quarantine_seconds=quarantine_left(tick, state, name),
@@ -543,12 +545,12 @@ class Decision(Struct, frozen=True, kw_only=True, dict=True):
     """Room and slots that are left."""
 
     @cached_property
-    def asked(self) -> set[TopicPartition]:
+    def requested(self) -> set[TopicPartition]:
         """The partitions that something is asked for."""
         return {*self.resizing, *self.same_size, *chain(*self.elections)}
 
     @property
-    def asks(self) -> bool:
+    def acts(self) -> bool:
         """Whether anything is to be sent or written."""
         return bool(
             self.records
@@ -563,13 +565,13 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
     phases, settings = decision.phases, tick.settings
     for name, phase in phases.items():
         check_transition(state.phase(name), phase)
-    asked = decision.asked
+    requested = decision.requested
     begun = {n for n, p in phases.items() if isinstance(p, InFlight | Ended)}
     ended = {n for n, p in phases.items() if isinstance(p, Ended)}
     admitted = {n for n, p in phases.items() if isinstance(p, Admitted)}
     read = ThrottleInput(tick.look.topics, tick.look.rates, state.throttle_history)
     notes = (n for n in decision.throttles.notes if n not in state.notes)
-    agreeing = (s for s in decision.suspected if s[0] not in asked)
+    agreeing = (s for s in decision.suspected if s[0] not in requested)
     over = ended | (begun - state.ledger.open.keys())
     holds, since = _holds_after(state, decision.holds, over, tick.now)
     return replace(
@@ -611,7 +613,7 @@ def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState
 
 def too_slow(decision: Decision, after: RunState, reason: LookTooOld) -> tuple[Decision, RunState]:
     """What becomes of a decision that took too long to write down: nothing of it is sent, and it is decided again."""
-    holds = dict.fromkeys(decision.asked, reason)
+    holds = dict.fromkeys(decision.requested, reason)
     return (
         replace(decision, holds={**decision.holds, **holds}),
         replace(after, holds=after.holds.changed(holds)),
@@ -623,8 +625,8 @@ def _moves(state: RunState, decision: Decision) -> bool:
     for record in decision.records:
         if not isinstance(record, MoveRecord):
             return True
-        known = state.ledger.owned.get(record.partition)
-        if known is None or _stands(known) != _stands(record):
+        before = state.ledger.owned.get(record.partition)
+        if before is None or _stands(before) != _stands(record):
             return True
     return False
 

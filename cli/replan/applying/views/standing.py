@@ -165,15 +165,17 @@ def _without_entries(topics: pa.Table, ledger: Ledger) -> pa.Table:
     columns = {LEADER_REPLICAS: "leader_throttled", FOLLOWER_REPLICAS: "follower_throttled"}
     names = topics.column("name").to_pylist() if ledger.entries else []
     for key, column in columns.items():
-        known = {topic: saved for (topic, config), saved in ledger.entries.items() if config == key}
-        if not known:
+        saved_of = {
+            topic: saved for (topic, config), saved in ledger.entries.items() if config == key
+        }
+        if not saved_of:
             continue
         at = topics.schema.get_field_index(column)
         values = topics.column(column).to_pylist()
         for row, name in enumerate(names):
-            if name in known:
-                kept = [e for e in elements(values[row]) if e not in known[name].ours]
-                empty = "" if known[name].overridden else None
+            if name in saved_of:
+                kept = [e for e in elements(values[row]) if e not in saved_of[name].ours]
+                empty = "" if saved_of[name].overridden else None
                 values[row] = ",".join(kept) if kept else empty
         topics = topics.set_column(at, topics.schema.field(at), pa.array(values, pa.string()))
     return topics

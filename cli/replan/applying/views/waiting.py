@@ -57,7 +57,7 @@ def watched(
     """
     job = Job.of(plan, _settings(ledger))
     state = first_state(job, ledger, now).with_room(job, reader.log_dirs())
-    state, candidates = replace(state, history=before).chosen(job, now)
+    state, candidates = replace(state, history=before).next_candidates(job, now)
     sizes = replicas_by_broker(copying(state, job))
     look = reader.look(replace(wanted_by_tick(state, job, candidates), sizes_of=sizes))
     look = look if read is None else _without_begun_since(look, ledger, read)
@@ -80,11 +80,11 @@ def watched(
     )
     held |= decision.holds
     progress = progress_of(tick, after, decision, now, len(after.notes), inf)
-    known = _told(held)
+    holds = _told(held)
     waits: dict[RequestSubject, HoldReason] = dict(
-        chain(known.items(), _told(decision.step_holds).items())
+        chain(holds.items(), _told(decision.step_holds).items())
     )
-    return WatchedApplication(waits, replace(progress, known_holds=known), after.history)
+    return WatchedApplication(waits, replace(progress, known_holds=holds), after.history)
 
 
 def _without_begun_since(look: Look, ledger: Ledger, read: Callable[[], Ledger]) -> Look:
@@ -110,10 +110,10 @@ def _is_next_to_set(why: HoldReason) -> bool:
 
 
 def _settings(ledger: Ledger) -> Settings:
-    known, usual = ledger.application, Settings()
-    if known is None:
+    application, usual = ledger.application, Settings()
+    if application is None:
         return usual
     return Settings(
-        settle_seconds=known.settle or usual.settle_seconds,
-        slots_per_broker=known.slots or usual.slots_per_broker,
+        settle_seconds=application.settle or usual.settle_seconds,
+        slots_per_broker=application.slots or usual.slots_per_broker,
     )

@@ -104,11 +104,11 @@ def status(
       replan status --bootstrap-server kafka-1:9092 --watch
       replan status --simulated cluster.json --topic orders --format json
     """
-    asked = _Asked(topics or [], partitions or [], reassignment_file)
+    scope = _Asked(topics or [], partitions or [], reassignment_file)
     if cluster.snapshot is not None:
         if watch or over is not None or partitions or reassignment_file is not None:
             raise BadUsage("a snapshot does not move; name a cluster")
-        shown = _of_snapshot(cluster, asked.topics)
+        shown = _of_snapshot(cluster, scope.topics)
         _write(shown, form, color, everything=everything)
         return _code(shown, exit_zero=exit_zero)
     from replan.reporting.cluster.status_text import render_status_json
@@ -119,7 +119,7 @@ def status(
         cluster.connect() as connection,
         _screen(color, connection.clock, live=live, everything=everything) as show,
     ):
-        watcher, clock = _Watcher(cluster, connection, asked, between), connection.clock
+        watcher, clock = _Watcher(cluster, connection, scope, between), connection.clock
         shown = watcher.look()
         if between and not watch and shown.rows:
             clock.sleep(between)
@@ -281,10 +281,14 @@ class _Watcher(Struct):
     def look(self) -> "ClusterStatus":
         """One look."""
         from replan.applying.views.standing import nobodys, throttles_seen_twice
-        from replan.commands.inputs.journals import known_of, loop_of
+        from replan.commands.inputs.journals import journal_state, loop_of
         from replan.commands.inputs.unread import note_unread
         from replan.commands.inputs.with_journal import resume_command
-        from replan.planning.findings.replica_progress import AskedPartition, replica_rows, standing
+        from replan.planning.findings.replica_progress import (
+            AskedPartition,
+            reassignment_state,
+            replica_rows,
+        )
         from replan.reporting.cluster.status_text import ClusterStatus
 
         plane = self.connection.control_plane
@@ -294,30 +298,34 @@ class _Watcher(Struct):
             self.noted = True
         health = _health(snapshot, self.asked.topics)
         named = self.asked.named()
-        asked = [AskedPartition(s.partition) for s in health.running] if named is None else named
-        before, now = self._read(asked)
-        known = known_of(self.cluster, self.connection, snapshot.cluster_id)
-        applying = known.ledger.application is not None
-        throttles = throttles_seen_twice(snapshot, self.cluster.observe, known.ledger)
+        partitions = (
+            [AskedPartition(s.partition) for s in health.running] if named is None else named
+        )
+        before, now = self._read(partitions)
+        journal = journal_state(self.cluster, self.connection, snapshot.cluster_id)
+        applying = journal.ledger.application is not None
+        throttles = throttles_seen_twice(snapshot, self.cluster.observe, journal.ledger)
         shown = ClusterStatus(
             health=health,
-            rows=[] if now is None else replica_rows(asked, now, before),
-            standings={} if now is None else {a.partition: standing(a, now) for a in asked},
+            rows=[] if now is None else replica_rows(partitions, now, before),
+            reassignments={}
+            if now is None
+            else {a.partition: reassignment_state(a, now) for a in partitions},
             named=named is not None,
             observed_at=self._moment(snapshot),
             unknown_throttles=nobodys(throttles),
-            own_throttles=known.ledger.throttles,
-            own=frozenset(s.partition for s in health.running if known.ledger.began(s)),
+            own_throttles=journal.ledger.throttles,
+            own=frozenset(s.partition for s in health.running if journal.ledger.began(s)),
             resume=resume_command(self.cluster),
             clear=resume_command(self.cluster, "throttle", "clear"),
             loop=None
-            if known.unread
+            if journal.unread
             else loop_of(self.cluster, self.connection, time.time(), applying=applying),
             asked_at=time.time(),
-            journal_unread=known.unread,
-            open_elsewhere=known.elsewhere,
+            journal_unread=journal.unread,
+            open_elsewhere=journal.elsewhere,
         )
-        return self._with_application(shown, known, snapshot.cluster_id)
+        return self._with_application(shown, journal, snapshot.cluster_id)
 
     def _moment(self, snapshot: "Snapshot") -> str:
         """When it was looked at; of a simulated cluster, on its own clock."""
@@ -325,14 +333,16 @@ class _Watcher(Struct):
 
         return timestamp_now() if self.cluster.is_real else snapshot.observed_at
 
-    def _read(self, asked: "Collection[AskedPartition]") -> "tuple[Reading | None, Reading | None]":
+    def _read(
+        self, partitions: "Collection[AskedPartition]"
+    ) -> "tuple[Reading | None, Reading | None]":
         """The reading to measure rates by, and the one of now."""
         from replan.applying.views.progress import read_progress
 
-        if not asked:
+        if not partitions:
             self.readings.clear()
             return None, None
-        clock, names = self.connection.clock, [a.partition for a in asked]
+        clock, names = self.connection.clock, [a.partition for a in partitions]
         now = read_progress(self.connection.control_plane, names, clock.now())
         while len(self.readings) > 1 and now.seconds - self.readings[1].seconds >= self.over:
             self.readings.popleft()
@@ -341,19 +351,19 @@ class _Watcher(Struct):
         return before, now
 
     def _with_application(
-        self, shown: "ClusterStatus", known: "JournalState", cluster_id: str
+        self, shown: "ClusterStatus", journal: "JournalState", cluster_id: str
     ) -> "ClusterStatus":
         """With what the open application waits for, and how far it is."""
         from replan.applying.views.standing import open_application
-        from replan.commands.inputs.journals import known_of
+        from replan.commands.inputs.journals import journal_state
         from replan.commands.inputs.with_journal import readable_open_plan
 
-        ledger = known.ledger
+        ledger = journal.ledger
         if ledger.application is None:
             return shown
         plan = readable_open_plan(ledger)
         if plan is None:
-            return replace(shown, application=open_application(ledger, plan, known.holder))
+            return replace(shown, application=open_application(ledger, plan, journal.holder))
         from replan.applying.views.progress import CopyPace
         from replan.applying.views.waiting import NOTHING_SEEN, watched
 
@@ -364,9 +374,9 @@ class _Watcher(Struct):
             plane,
             now,
             self.history or NOTHING_SEEN,
-            read=lambda: known_of(self.cluster, self.connection, cluster_id).ledger,
+            read=lambda: journal_state(self.cluster, self.connection, cluster_id).ledger,
         )
         self.history = progress_now.history
-        application = open_application(ledger, plan, known.holder, progress_now.waits)
+        application = open_application(ledger, plan, journal.holder, progress_now.waits)
         self.pace = self.pace or CopyPace()
         return replace(shown, application=application, progress=self.pace.of(progress_now.progress))

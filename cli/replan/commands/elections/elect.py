@@ -66,7 +66,7 @@ def elect_preferred(
       replan elect preferred --all --bootstrap-server kafka-1:9092
       replan elect preferred --topic 'pay*' --simulated cluster.json --format json
     """
-    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.journals import journal_state
     from replan.commands.inputs.plans import allowed_of, verdict
     from replan.commands.performing.application import check_free, perform, resumed
     from replan.planning.elections.preferred import preferred_elections
@@ -97,7 +97,7 @@ def elect_preferred(
             save_elections(elections.plan, output, cluster)
             result(render(None))
             return verdict(elections.plan, exit_zero=False)
-        ledger = known_of(cluster, connection, snapshot.cluster_id).ledger
+        ledger = journal_state(cluster, connection, snapshot.cluster_id).ledger
         plan = resumed(ledger, elections.plan.placement_digest) or elections.plan
         check_free(ledger, plan)
         if not plan.changes:
@@ -144,9 +144,9 @@ def elect_best_log(
       replan elect best-log --all --bootstrap-server kafka-1:9092
       replan elect best-log --topic orders --give-up-on 1 --unclean --bootstrap-server kafka-1:9092
     """
-    from replan.planning.recovery.recovery import Method
+    from replan.planning.recovery.recovery import RecoveryMethod
 
-    return recover(Method(strategy), scope, options, detail, cluster)
+    return recover(RecoveryMethod(strategy), scope, options, detail, cluster)
 
 
 def elect_unclean(
@@ -172,9 +172,9 @@ def elect_unclean(
       replan elect unclean --topic logs --unclean --bootstrap-server kafka-1:9092
       replan elect unclean --partition logs-0 --give-up-on 1 --unclean --bootstrap-server kafka-1:9092
     """
-    from replan.planning.recovery.recovery import Method
+    from replan.planning.recovery.recovery import RecoveryMethod
 
-    return recover(Method.UNCLEAN, scope, options, detail, cluster)
+    return recover(RecoveryMethod.UNCLEAN, scope, options, detail, cluster)
 
 
 def elect_designated(
@@ -218,10 +218,10 @@ def elect_designated(
       replan elect designated --partition orders-7 --leader 3 --bootstrap-server kafka-1:9092
       replan elect designated --election-file leaders.json --unclean --bootstrap-server kafka-1:9092
     """
-    from replan.planning.recovery.recovery import Method
+    from replan.planning.recovery.recovery import RecoveryMethod
 
     return recover(
-        Method.DESIGNATED,
+        RecoveryMethod.DESIGNATED,
         scope,
         options,
         detail,

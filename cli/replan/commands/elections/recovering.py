@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from replan.model.snapshot import Snapshot
     from replan.planning.elections.recover import RecoveryElections, RecoveryRequest
     from replan.planning.plans.plan import Plan
-    from replan.planning.recovery.recovery import Method
+    from replan.planning.recovery.recovery import RecoveryMethod
 
 
 class RecoveryOptions(Struct, frozen=True):
@@ -81,7 +81,7 @@ class RecoveryOptions(Struct, frozen=True):
 
 
 def recover(
-    method: "Method",
+    method: "RecoveryMethod",
     scope: ElectionScope,
     options: RecoveryOptions,
     detail: Detail,
@@ -95,7 +95,7 @@ def recover(
     `leader`: who is to lead what `elect designated` names; `moves_led`: also where another one leads now.
     """
     from replan.applying.steps.recovering import with_logs
-    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.journals import journal_state
     from replan.commands.inputs.plans import allowed_of, verdict
     from replan.commands.performing.application import check_free, resumed
     from replan.planning.elections.recover import partitions_to_probe, recovery_elections
@@ -103,19 +103,19 @@ def recover(
     inputs = [*(options.files or ()), scope.election_file, options.before, cluster.simulated]
     keep_inputs(options.output, inputs)
     placement, allowed = placement_to_keep(options.files, cluster), allowed_of(options.allow or ())
-    formerly = _formerly(options.before)
+    earlier_logs = _earlier_logs(options.before)
     with cluster.connect() as connection:
         snapshot = connection.control_plane.observe()
         note_unread(snapshot)
-        asked = replace(_request(method, scope, options, leader, snapshot), moves_led=moves_led)
-        ledger = known_of(cluster, connection, snapshot.cluster_id).ledger
-        begun = resumed(ledger, asked.digest(placement))
+        request = replace(_request(method, scope, options, leader, snapshot), moves_led=moves_led)
+        ledger = journal_state(cluster, connection, snapshot.cluster_id).ledger
+        begun = resumed(ledger, request.digest(placement))
         if begun is not None and options.output is None:
             render = _renderer(method, options.form, begun)
             return _perform(begun, render, options, cluster, connection, detail, approved=True)
-        names = partitions_to_probe(asked.selection, snapshot)
-        snapshot = with_logs(connection.control_plane, snapshot, names, formerly)
-        elections = recovery_elections(asked, snapshot, placement, allowed, formerly)
+        names = partitions_to_probe(request.selection, snapshot)
+        snapshot = with_logs(connection.control_plane, snapshot, names, earlier_logs)
+        elections = recovery_elections(request, snapshot, placement, allowed, earlier_logs)
         plan = elections.plan
         render = _renderer(method, options.form, plan, elections)
         asks = bool(plan.unclean) and options.unclean and not options.auto_approve
@@ -134,7 +134,7 @@ def recover(
 
 
 def _request(
-    method: "Method",
+    method: "RecoveryMethod",
     scope: ElectionScope,
     options: RecoveryOptions,
     leader: int | None,
@@ -143,11 +143,11 @@ def _request(
     from replan.model.names import BrokerId
     from replan.planning.elections.recover import RecoveryRequest
     from replan.planning.elections.selection import choose_partitions
-    from replan.planning.recovery.recovery import Method
+    from replan.planning.recovery.recovery import RecoveryMethod
 
     selection = scope.selection()
     leaders: dict[TopicPartition, BrokerId] = {}
-    if method is Method.DESIGNATED:
+    if method is RecoveryMethod.DESIGNATED:
         names = selection.partitions
         desired = (
             {}
@@ -189,21 +189,21 @@ def _desired(path: Path, *, required: bool) -> "dict[TopicPartition, BrokerId]":
     return {name: of.leader for name, of in entries.items() if of.leader is not None}
 
 
-def _formerly(path: Path | None) -> "dict[TopicPartition, LogsFound]":
+def _earlier_logs(path: Path | None) -> "dict[TopicPartition, LogsFound]":
     if path is None:
         return {}
     from replan.snapshots.files import read_snapshot
 
-    known = dict(read_snapshot(path).logs)
-    if not known:
+    logs = dict(read_snapshot(path).logs)
+    if not logs:
         raise BadUsage(
             f"--before {path}: this snapshot has no logs; `replan snapshot --logs` makes one"
         )
-    return known
+    return logs
 
 
 def _renderer(
-    method: "Method",
+    method: "RecoveryMethod",
     form: Literal["text", "json"],
     plan: "Plan",
     elections: "RecoveryElections | None" = None,

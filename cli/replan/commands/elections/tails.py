@@ -53,14 +53,14 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
     wanted = Wanted(partitions=[r.partition for r in plan.unclean])
     look = connection.control_plane.look(wanted)
     _check_shown(look, wanted.partitions)
-    known = known_files(folder, plan.cluster_id)
+    saved_files = known_files(folder, plan.cluster_id)
     saved: list[TailForm] = []
     remote: list[str] = []
     for recovery in plan.unclean:
         state = look.partitions.get(recovery.partition)
         if state is None or state.leader is not None:
             continue
-        answered = {c.broker: c.known for c in recovery.candidates if c.known is not None}
+        answered = {c.broker: c.known_log for c in recovery.candidates if c.known_log is not None}
         for tail in dropped(answered, recovery.chosen):
             begin = tails.held_from(tail.broker, recovery.partition, tail.begin)
             if begin > tail.begin:
@@ -70,7 +70,7 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
                 )
             if begin < tail.end:
                 held = replace(tail, begin=begin)
-                saved += _save_tail(held, recovery, folder, tails, known)
+                saved += _save_tail(held, recovery, folder, tails, saved_files)
     if saved:
         write_index(folder, plan.cluster_id, saved)
         records = sum(tail.records for tail in saved)
@@ -103,16 +103,20 @@ def _check_shown(look: "Look", names: "Collection[TopicPartition]") -> None:
 
 
 def _save_tail(
-    tail: "Tail", recovery: "Recovery", folder: Path, tails: "Tails", known: "Mapping[str, TopicId]"
+    tail: "Tail",
+    recovery: "Recovery",
+    folder: Path,
+    tails: "Tails",
+    saved_files: "Mapping[str, TopicId]",
 ) -> "list[TailForm]":
     """Save one, if the folder does not have it."""
     from replan.snapshots.tail_files import TailForm, file_name, write_content
 
     name = recovery.partition
     file = file_name(name, tail.broker, recovery.leader_epoch, tail.begin)
-    if known.get(file) == recovery.topic_id:
+    if saved_files.get(file) == recovery.topic_id:
         return []
-    if file in known:
+    if file in saved_files:
         raise BadUsage(
             f"--save-tails {folder} has records of another topic {name.topic}, which is deleted; name another folder"
         )

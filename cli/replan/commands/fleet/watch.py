@@ -62,7 +62,7 @@ def watch(
     from replan.fleet.watch import Watch, WatchTotals, watch_here, watch_in
 
     where = choice.where()
-    on_spark = where.chosen(os.environ) is Engine.SPARK
+    on_spark = where.chosen_engine(os.environ) is Engine.SPARK
     if checkpoint is not None and not on_spark:
         raise BadUsage("--checkpoint goes with Spark; this machine needs none")
     if choice.remote is not None:

@@ -43,21 +43,21 @@ def ask(
     Raises Held where nobody is at work, or nobody answers in time; then the command is withdrawn.
     """
     from replan.applying.journal.records import Command
-    from replan.commands.inputs.journals import known_of, owner
+    from replan.commands.inputs.journals import journal_state, owner
 
     cluster_id = connection.control_plane.cluster_id()
-    known = known_of(cluster, connection, cluster_id)
-    opened = known.ledger.application
+    journal = journal_state(cluster, connection, cluster_id)
+    opened = journal.ledger.application
     if opened is None:
         raise Held("no application is open on this cluster, so there is nothing to steer")
-    if known.holder is None:
+    if journal.holder is None:
         raise Held(_nobody(opened))
     rate, brokers = ("", None) if rates is None else (rates.rate, rates.brokers)
     command = Command(opened.id, _number(), verb, rate, owner(), brokers=brokers, others=others)
     who = _answer(_inbox(cluster, connection, cluster_id), command)
     if who is None:
         raise Held(
-            f"no answer of {known.holder} within {REPLY_SECONDS:.0f} s; the command was withdrawn\n"
+            f"no answer of {journal.holder} within {REPLY_SECONDS:.0f} s; the command was withdrawn\n"
             f"It may have ended, or be cut off. {_WAYS_ON}"
         )
     return who
@@ -72,11 +72,11 @@ def ask_loop(cluster: Target, connection: Connection, verb: "Verb") -> str | Non
     Raises Held where nobody answers in time.
     """
     from replan.applying.journal.records import LoopCommand, Verb
-    from replan.commands.inputs.journals import known_of, loop_store, owner
+    from replan.commands.inputs.journals import journal_state, loop_store, owner
     from replan.reconciling.store import lease_of, load
 
-    known = known_of(cluster, connection, connection.control_plane.cluster_id())
-    store, opened = loop_store(cluster, connection), known.ledger.application
+    journal = journal_state(cluster, connection, connection.control_plane.cluster_id())
+    store, opened = loop_store(cluster, connection), journal.ledger.application
     records = store.read()
     lease = lease_of(records)
     if opened is not None:
@@ -88,7 +88,7 @@ def ask_loop(cluster: Target, connection: Connection, verb: "Verb") -> str | Non
     command = LoopCommand(_number(), verb, owner())
     store.write([command])
     if opened is not None:
-        goes_on = known.holder is not None and not opened.paused_by
+        goes_on = journal.holder is not None and not opened.paused_by
         after = f"the loop of {lease.owner}, once what was cancelled is taken back"
         return after if goes_on else None
     if lease.released:

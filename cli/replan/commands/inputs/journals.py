@@ -41,7 +41,7 @@ def owner() -> str:
     return f"{user}@{socket.gethostname()} (pid {os.getpid()})"
 
 
-def known_of(cluster: Target, connection: Connection, cluster_id: str) -> JournalState:
+def journal_state(cluster: Target, connection: Connection, cluster_id: str) -> JournalState:
     """What the journal says, without taking its lock; a note where it cannot be read, as while it has no leader."""
     try:
         return read_journal(cluster, connection, cluster_id)

@@ -66,8 +66,8 @@ def allowed_of(options: Sequence[str]) -> dict[Measure, int]:
     for option in options:
         name, _, value = option.partition("=")
         if name not in set(Measure) or Measure(name) in allowed:
-            known = ", ".join(Measure)
-            raise BadUsage(f"--allow {option}: write each limit once, as one of {known}")
+            measures = ", ".join(Measure)
+            raise BadUsage(f"--allow {option}: write each limit once, as one of {measures}")
         in_bytes = name.startswith("bytes") and not value.isdecimal()
         try:
             allowed[Measure(name)] = parse_size(value) if in_bytes else int(value)

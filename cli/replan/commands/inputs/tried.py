@@ -80,8 +80,8 @@ def _noted(create: Create, answer: Answer, snapshot: Snapshot) -> Exit:
                 "them does"
             )
         case Rejected():
-            known = {b.id: b for b in snapshot.brokers}
-            now = rejection_passes(answer, [known.get(b) for b in create.brokers])
+            brokers = {b.id: b for b in snapshot.brokers}
+            now = rejection_passes(answer, [brokers.get(b) for b in create.brokers])
             when = "for the moment refuses" if now else "refuses"
             note(
                 f"Kafka {when} the new partitions of {create.topic}: {answer.name}: {answer.message}"

@@ -12,7 +12,7 @@ from replan.applying.views.standing import (
     unknown_throttles,
 )
 from replan.commands.frame.output import note
-from replan.commands.inputs.journals import known_of
+from replan.commands.inputs.journals import journal_state
 from replan.commands.inputs.rates import leaders_log_ends
 from replan.commands.inputs.target import Observed, Target
 from replan.commands.inputs.unread import note_unread
@@ -24,13 +24,13 @@ from replan.planning.plans.plan import Plan
 from replan.wording import count
 
 
-def application_of(known: JournalState) -> OpenApplication | None:
+def application_of(journal: JournalState) -> OpenApplication | None:
     """The open application; what its steps wait for is not looked up."""
-    ledger = known.ledger
+    ledger = journal.ledger
     return (
         None
         if ledger.application is None
-        else open_application(ledger, readable_open_plan(ledger), known.holder)
+        else open_application(ledger, readable_open_plan(ledger), journal.holder)
     )
 
 
@@ -68,19 +68,19 @@ def observed_with_journal(
         plane = connection.control_plane
         allowed = connection.observe_allowed if lenient else None
         snapshot = for_placement((allowed or plane.observe)(), placement, plane)
-        known = known_of(cluster, connection, snapshot.cluster_id)
+        journal = journal_state(cluster, connection, snapshot.cluster_id)
         logs = leaders_log_ends(connection, snapshot) if log_ends else {}
         ends = {name: log.end for name, log in logs.items()}
-    ledger, application = known.ledger, application_of(known)
+    ledger, application = journal.ledger, application_of(journal)
     note_unread(snapshot)
     if application is not None:
         from replan.reporting.cluster.status_text import headline
 
         note(f"note: {headline(application, resume_command(cluster))}")
-    left, unknown = ledger.throttles, unknown_throttles(snapshot, ledger)
-    if left and application is None:
+    throttles, unknown = ledger.throttles, unknown_throttles(snapshot, ledger)
+    if throttles and application is None:
         note(
-            f"note: {count(left, 'throttle setting')} of replan in the cluster; "
+            f"note: {count(throttles, 'throttle setting')} of replan in the cluster; "
             f"`{resume_command(cluster, 'throttle', 'clear')}` restores what was there before"
         )
     if unknown and knows_nothing(ledger):
@@ -88,7 +88,7 @@ def observed_with_journal(
             f"note: {count(len(unknown), 'throttle setting')} in the cluster, and no journal that knows whose; "
             f"`{resume_command(cluster, 'status')}` lists them"
         )
-    unread = known.unread or bool(known.elsewhere)
+    unread = journal.unread or bool(journal.elsewhere)
     return Observed(
         as_planned_from(snapshot, ledger, application), application, ledger, unread, ends
     )

@@ -38,10 +38,10 @@ class LoopLog:
 
     def _ended(self, status: LoopStatus) -> list[Round]:
         newest = max((done.number for done in status.rounds), default=0)
-        known, self._newest = self._newest, newest
-        if known is None:
+        before, self._newest = self._newest, newest
+        if before is None:
             return []
-        return sorted((r for r in status.rounds if r.number > known), key=lambda r: r.number)
+        return sorted((r for r in status.rounds if r.number > before), key=lambda r: r.number)
 
     def _round(self, ended: Round, status: LoopStatus) -> None:
         took = duration(max(0.0, ended.ended_at - ended.began_at))

@@ -186,5 +186,5 @@ class _NoRedirect(HTTPRedirectHandler):
 
 def _retry_after(answer: HTTPError) -> float:
     """Seconds that the server asks for, an hour at most; a date is not heeded."""
-    asked = answer.headers.get("Retry-After", "")
-    return min(3600.0, float(asked)) if asked.isascii() and asked.isdigit() else 0.0
+    seconds = answer.headers.get("Retry-After", "")
+    return min(3600.0, float(seconds)) if seconds.isascii() and seconds.isdigit() else 0.0

@@ -22,7 +22,7 @@ from replan.applying.views.progress import Progress, ProgressListener
 from replan.applying.views.standing import as_planned_from, knows_nothing, unknown_throttles
 from replan.commands.frame.output import Color, note, report_outcome, result_lines, save
 from replan.commands.frame.signals import asked_to_stop
-from replan.commands.inputs.journals import known_of, owned_journal, owner
+from replan.commands.inputs.journals import journal_state, owned_journal, owner
 from replan.commands.inputs.options import Detail
 from replan.commands.inputs.permissions import check_allowed
 from replan.commands.inputs.plans import allowed_of, planning
@@ -68,13 +68,13 @@ class PlanInputs(Struct, frozen=True):
     color: Color = "auto"
 
 
-def plan_of_files(asked: PlanInputs, cluster: LiveTarget, connection: Connection) -> FilesPlan:
+def plan_of_files(inputs: PlanInputs, cluster: LiveTarget, connection: Connection) -> FilesPlan:
     """Plan from placement files, or go on with their application where it is open."""
-    allowed, placement = allowed_of(asked.allow), load_placement(asked.files)
+    allowed, placement = allowed_of(inputs.allow), load_placement(inputs.files)
     snapshot = connection.control_plane.observe()
     note_unread(snapshot)
-    known = known_of(cluster, connection, snapshot.cluster_id)
-    other, ledger = _with_other_rates(placement, known), known.ledger
+    journal = journal_state(cluster, connection, snapshot.cluster_id)
+    other, ledger = _with_other_rates(placement, journal), journal.ledger
     if other is not None:
         return other
     begun = resumed(ledger, placement.digest)
@@ -87,11 +87,11 @@ def plan_of_files(asked: PlanInputs, cluster: LiveTarget, connection: Connection
             placement,
             as_planned_from(snapshot, ledger),
             allowed,
-            rates=asked.rates,
-            within_limits=asked.within_limits,
+            rates=inputs.rates,
+            within_limits=inputs.within_limits,
         )
     check_free(ledger, plan)
-    result_lines(plan_lines(plan, PlanContext(snapshot=snapshot)), asked.color)
+    result_lines(plan_lines(plan, PlanContext(snapshot=snapshot)), inputs.color)
     return FilesPlan(plan)
 
 
@@ -110,18 +110,22 @@ def check_free(ledger: Ledger, plan: Plan) -> None:
         check_same(ledger.application, digest(plan))
 
 
-def _with_other_rates(placement: Placement, known: JournalState) -> FilesPlan | None:
+def _with_other_rates(placement: Placement, journal: JournalState) -> FilesPlan | None:
     """The open application, where the placement is its own, and declares other rates of moves than are in force.
 
     The placement that it began with changes nothing but a process at work: whoever resumes with it keeps the rates that
     somebody has set since.
     """
-    begun, wanted, plan = known.ledger.application, placement.move_throttle, open_plan(known.ledger)
+    begun, wanted, plan = (
+        journal.ledger.application,
+        placement.move_throttle,
+        open_plan(journal.ledger),
+    )
     if begun is None or plan is None or _keeps(wanted) != _keeps(plan.throttle):
         return None
     as_then = digest_of(replace(placement, move_throttle=plan.throttle))
     same, in_force = begun.placement_digest == placement.digest, throttle_of(plan.throttle, begun)
-    if as_then != begun.placement_digest or (same and known.holder is None):
+    if as_then != begun.placement_digest or (same and journal.holder is None):
         return None
     if same and MoveRates.of(wanted) == MoveRates.of(in_force):
         return None
@@ -135,11 +139,11 @@ def _keeps(throttle: MoveThrottle | None) -> bool:
 def begun_plan(cluster: LiveTarget, connection: Connection, to: str = "resume") -> Plan:
     """The plan of the open application; raises BadUsage where none is open."""
     cluster_id = connection.control_plane.cluster_id()
-    ledger = known_of(cluster, connection, cluster_id).ledger
+    ledger = journal_state(cluster, connection, cluster_id).ledger
     plan = open_plan(ledger)
     if plan is None:
-        left = left_running(ledger, connection.control_plane)
-        more = f"; {left_running_text(left)}" if left else ""
+        orders = left_running(ledger, connection.control_plane)
+        more = f"; {left_running_text(orders)}" if orders else ""
         where = cluster.journal_place
         raise BadUsage(f"nothing to {to}: the journal {where} knows of no open application{more}")
     return plan

@@ -17,7 +17,7 @@ from replan.placement_file.load import load_placement
 from replan.reconciling.deviations import look_at_cluster
 from replan.rehearsal.findings import RefusedFaults
 from replan.rehearsal.loop_faults import drawn_weeks
-from replan.rehearsal.loop_outcome import LoopRehearsal, Weeks, weeks_of
+from replan.rehearsal.loop_outcome import LoopOutcome, LoopRehearsal, loop_outcome
 from replan.rehearsal.options import Options
 from replan.rehearsal.reconcile import Release, TimedCommand, run_loop, without_policy
 from replan.rehearsal.result import InjectedFault
@@ -94,11 +94,11 @@ def _run(
     wanted: LoopOptions,
     happening: _Happening,
     refused: RefusedFaults | None,
-) -> Weeks:
+) -> LoopOutcome:
     began = stage.world.now
     shown = RehearsalProgress("with doing nothing: " if refused is None else "")
     length = duration(wanted.seconds)
-    return weeks_of(
+    return loop_outcome(
         run_loop(
             stage,
             releases,
@@ -116,7 +116,7 @@ def _run(
 def _happening(wanted: LoopOptions, stage: Simulation) -> _Happening:
     """What is declared, and what is drawn."""
     around, faults = fault_context(stage), list[FaultSpec]()
-    releases, asked = list[tuple[Release, str]](), list[tuple[TimedCommand, str]]()
+    releases, commands = list[tuple[Release, str]](), list[tuple[TimedCommand, str]]()
     for text in wanted.faults:
         event = read_loop_event(text)
         if event is None:
@@ -124,7 +124,7 @@ def _happening(wanted: LoopOptions, stage: Simulation) -> _Happening:
             continue
         for at, what in event.happens:
             if isinstance(what, Verb):
-                asked.append((TimedCommand(at, what, SOMEBODY), f"replan {what.value}"))
+                commands.append((TimedCommand(at, what, SOMEBODY), f"replan {what.value}"))
             else:
                 released = Release(at, load_placement([what]))
                 releases.append((released, _AT.sub("", event.text)))
@@ -133,7 +133,7 @@ def _happening(wanted: LoopOptions, stage: Simulation) -> _Happening:
         faults += drawn.faults
         releases += [] if releases else drawn.releases
     late = sorted(releases, key=lambda of: of[0].at)
-    return _Happening(tuple(faults), tuple(late), tuple(asked))
+    return _Happening(tuple(faults), tuple(late), tuple(commands))
 
 
 def _listed(happening: _Happening, refused: RefusedFaults) -> Iterator[InjectedFault]:
@@ -144,5 +144,5 @@ def _listed(happening: _Happening, refused: RefusedFaults) -> Iterator[InjectedF
         yield InjectedFault(begins, ends if ends > begins else None, what, answers)
     for release, text in happening.releases:
         yield InjectedFault(release.at, None, text)
-    for asked, text in happening.asked:
-        yield InjectedFault(asked.at, None, text)
+    for command, text in happening.asked:
+        yield InjectedFault(command.at, None, text)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from replan.applying.journal.records import Record
 from replan.applying.views.progress import Progress
 from replan.commands.frame.output import is_live, note, passing
-from replan.commands.inputs.journals import known_of
+from replan.commands.inputs.journals import journal_state
 from replan.commands.inputs.target import Target
 from replan.commands.performing.processes import cores, in_processes
 from replan.errors import BadFile, BadUsage
@@ -73,8 +73,8 @@ def _journal(cluster: Target) -> Sequence[Record]:
     if not (cluster.is_real or cluster.simulated is not None):
         return ()
     with cluster.connect() as connection:
-        known = known_of(cluster, connection, connection.control_plane.cluster_id())
-    return list(known.ledger.records.values())
+        journal = journal_state(cluster, connection, connection.control_plane.cluster_id())
+    return list(journal.ledger.records.values())
 
 
 def stage_of(
@@ -93,7 +93,7 @@ def stage_of(
         snapshot = (
             cluster.observe() if alone is None or cluster.is_named else snapshot_of_plan(alone)
         )
-        own = frozenset(snapshot.heading)
+        own = frozenset(snapshot.own_targets)
         try:
             simulation = cluster_of(snapshot)
         except ValueError as problem:

@@ -137,8 +137,8 @@ def apply(
         if saved is not None:
             planned = application.FilesPlan(saved, approved=True)
         else:
-            asked = application.PlanInputs(files or (), allow or (), within_limits, written, color)
-            planned = application.plan_of_files(asked, cluster, connection)
+            inputs = application.PlanInputs(files or (), allow or (), within_limits, written, color)
+            planned = application.plan_of_files(inputs, cluster, connection)
         if planned.rates is not None and change_rates(cluster, connection, planned.rates):
             return Exit.OK
         plan = planned.plan

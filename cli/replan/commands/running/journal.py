@@ -34,12 +34,12 @@ def journal_show(
     _check_live(cluster)
     with cluster.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()
-        known = read_journal(cluster, connection, cluster_id)
+        journal = read_journal(cluster, connection, cluster_id)
     match form:
         case "text":
-            result(render_journal(known.ledger, known.holder, str(cluster.journal_place)))
+            result(render_journal(journal.ledger, journal.holder, str(cluster.journal_place)))
         case "json":
-            result(render_journal_json(known.ledger, known.holder, str(cluster.journal_place)))
+            result(render_journal_json(journal.ledger, journal.holder, str(cluster.journal_place)))
     return Exit.OK
 
 

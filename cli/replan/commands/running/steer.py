@@ -70,12 +70,12 @@ def cancel(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
       replan cancel --simulated cluster.json
     """
     from replan.applying.journal.records import Verb
-    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.journals import journal_state
     from replan.commands.performing import application
 
     with cluster.connect() as connection:
         plan = application.begun_plan(cluster, connection, "cancel")
-        if known_of(cluster, connection, plan.cluster_id).holder is not None:
+        if journal_state(cluster, connection, plan.cluster_id).holder is not None:
             with noted_if_silent():
                 who = ask(cluster, connection, Verb.CANCEL)
                 result(f"being cancelled, by {who}\n`replan status` shows how far it is.\n")
@@ -91,15 +91,15 @@ def take_from_process(cluster: LiveTarget, copies: "RunningCopies") -> None:
     """
     from replan.applying.abandoning import RunningCopies, check_no_copies
     from replan.applying.journal.records import Verb
-    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.journals import journal_state
 
     with cluster.connect() as connection:
         plane = connection.control_plane
-        known = known_of(cluster, connection, plane.cluster_id())
-        if known.holder is None or known.ledger.application is None:
+        journal = journal_state(cluster, connection, plane.cluster_id())
+        if journal.holder is None or journal.ledger.application is None:
             return
         if copies is not RunningCopies.UNTHROTTLED:
-            check_no_copies(known.ledger, plane, copies)
+            check_no_copies(journal.ledger, plane, copies)
         with noted_if_silent():
             note(f"left to this command by {ask(cluster, connection, Verb.ABANDON)}")
             _await_release(cluster, connection)
@@ -107,12 +107,12 @@ def take_from_process(cluster: LiveTarget, copies: "RunningCopies") -> None:
 
 def _await_release(cluster: LiveTarget, connection: Connection) -> None:
     """Until the process has restored what no copy needs, and left, `LEAVING_SECONDS` at most."""
-    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.journals import journal_state
 
     cluster_id = connection.control_plane.cluster_id()
     until = time.monotonic() + LEAVING_SECONDS
     while time.monotonic() < until:
-        if known_of(cluster, connection, cluster_id).holder is None:
+        if journal_state(cluster, connection, cluster_id).holder is None:
             return
         connection.clock.sleep(PAUSE_SECONDS)
 
@@ -133,11 +133,11 @@ def resume_loop(cluster: Target, connection: Connection) -> bool:
 def lift_pause(cluster: Target, connection: Connection) -> bool:
     """Let the process at work go on, if there is one and it was paused; False where nobody answers."""
     from replan.applying.journal.records import Verb
-    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.journals import journal_state
 
-    known = known_of(cluster, connection, connection.control_plane.cluster_id())
-    opened = known.ledger.application
-    if known.holder is None or opened is None or not opened.paused_by:
+    journal = journal_state(cluster, connection, connection.control_plane.cluster_id())
+    opened = journal.ledger.application
+    if journal.holder is None or opened is None or not opened.paused_by:
         return False
     with noted_if_silent():
         who = ask(cluster, connection, Verb.RESUME)

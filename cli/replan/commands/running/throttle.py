@@ -84,22 +84,22 @@ def throttle_rate(
     from replan.applying.other_tools import not_ours, plan_of_throttle
     from replan.applying.run.opening import open_plan
     from replan.applying.steering import MoveRates
-    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.journals import journal_state
     from replan.commands.inputs.permissions import check_allowed
     from replan.commands.performing.application import perform
     from replan.model.control_plane import Wanted
 
     with cluster.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()
-        known = known_of(cluster, connection, cluster_id)
+        journal = journal_state(cluster, connection, cluster_id)
         settings = Pace(give_up_after=give_up_after).settings(watched=is_live(sys.stderr))
-        begun = open_plan(known.ledger) if running and known.holder is None else None
+        begun = open_plan(journal.ledger) if running and journal.holder is None else None
         if begun is not None and not begun.changes:  # interrupted: what it was opened for goes on
             rates = MoveRates(rate)
             return perform(
                 begun, cluster, connection, settings, detail, verb=Verb.THROTTLE, rates=rates
             )
-        if running and known.ledger.application is None:
+        if running and journal.ledger.application is None:
             look = connection.control_plane.look(Wanted())
             copies = not_ours(look, Ledger())
             if not copies:
@@ -110,21 +110,21 @@ def throttle_rate(
             return perform(plan, cluster, connection, settings, detail, others=True)
         rates = MoveRates(rate)
         who = ask(cluster, connection, Verb.THROTTLE, rates, running)
-    result(_changed(rates, who, known.ledger))
+    result(_changed(rates, who, journal.ledger))
     return Exit.OK
 
 
 def change_rates(cluster: Target, connection: Connection, rates: "MoveRates") -> bool:
     """Let the process at work change its rates, if there is one; False where nobody answers."""
     from replan.applying.journal.records import Verb
-    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.journals import journal_state
 
-    known = known_of(cluster, connection, connection.control_plane.cluster_id())
-    if known.holder is None:
+    journal = journal_state(cluster, connection, connection.control_plane.cluster_id())
+    if journal.holder is None:
         return False
     with noted_if_silent():
         who = ask(cluster, connection, Verb.THROTTLE, rates)
-        result(_changed(rates, who, known.ledger))
+        result(_changed(rates, who, journal.ledger))
         return True
     return False
 
@@ -164,7 +164,7 @@ def throttle_show(
     """
     from replan.applying.journal.ledger import Ledger
     from replan.applying.views.standing import found_throttles, throttles_seen_twice
-    from replan.commands.inputs.journals import known_of
+    from replan.commands.inputs.journals import journal_state
     from replan.reporting.cluster.checkup_text import render_throttles, render_throttles_json
 
     if cluster.snapshot is not None:
@@ -173,7 +173,7 @@ def throttle_show(
     else:
         with cluster.connect() as connection:
             snapshot = connection.control_plane.observe()
-            ledger = known_of(cluster, connection, snapshot.cluster_id).ledger
+            ledger = journal_state(cluster, connection, snapshot.cluster_id).ledger
         throttles = throttles_seen_twice(snapshot, cluster.observe, ledger)
     match form:
         case "text":

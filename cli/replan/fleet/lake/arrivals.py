@@ -20,8 +20,8 @@ Touched = Sequence[tuple[str, str]]
 def newest_version(lake: Lake) -> int:
     """The newest version of the table of snapshots, -1 where there is none yet; raises BadFile."""
     with explained(lake.place(SNAPSHOTS)):
-        known = lake.opened(SNAPSHOTS)
-        return -1 if known is None else known.version()
+        table = lake.opened(SNAPSHOTS)
+        return -1 if table is None else table.version()
 
 
 def touched_between(lake: Lake, after: int, until: int) -> Touched:

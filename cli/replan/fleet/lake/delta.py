@@ -211,9 +211,9 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
             from deltalake import QueryBuilder
 
             there = {field.name for field in known.schema().fields}
-            asked = ", ".join(f'"{name}"' for name in kinds if name in there) or "1"
+            columns_text = ", ".join(f'"{name}"' for name in kinds if name in there) or "1"
             select = "SELECT DISTINCT" if distinct else "SELECT"
-            query = f'{select} {asked} FROM "{table.name}" WHERE {where}'
+            query = f'{select} {columns_text} FROM "{table.name}" WHERE {where}'
             try:
                 rows = QueryBuilder().register(table.name, known).execute(query).read_all()
             except Exception as problem:  # what its engine raises has no class of its own
@@ -422,10 +422,10 @@ def _groups(read: pq.ParquetFile, among: Among) -> Iterator[int]:
             yield number
 
 
-def _kinds(table: LakeTable, asked: Sequence[str]) -> Mapping[str, pa.DataType]:
+def _kinds(table: LakeTable, columns: Sequence[str]) -> Mapping[str, pa.DataType]:
     """The columns with their types, all if none is asked for; some with the fields alone that are asked for."""
     fields: dict[str, list[str]] = {}
-    for name in asked or table.schema.names:
+    for name in columns or table.schema.names:
         column, _, field = name.partition(".")
         fields.setdefault(column, []).extend([field] if field else [])
     kinds = {name: table.schema.field(name).type for name in fields}

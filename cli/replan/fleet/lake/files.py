@@ -80,7 +80,7 @@ def run_in(lake: Lake) -> Iterator[str]:
         return
     home = Path(lake.address)
     home.mkdir(parents=True, exist_ok=True)
-    with work_folder(home, RUN, lambda left: sweep_run(lake, left.name)) as folder:
+    with work_folder(home, RUN, lambda old: sweep_run(lake, old.name)) as folder:
         try:
             yield folder.name
         except BaseException:

@@ -20,10 +20,10 @@ def main() -> None:
 
     from pyspark.daemon import manager
 
-    from replan.fleet.spark.frames import ready
+    from replan.fleet.spark.frames import preload
 
     hide_pandas()
-    ready()
+    preload()
     manager()
 
 

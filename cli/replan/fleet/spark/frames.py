@@ -109,7 +109,7 @@ def done_in(frame: DataFrame, tasks: Sequence[Task]) -> list[TaskDone]:
 
 
 @cache
-def ready() -> None:
+def preload() -> None:
     """Import what tasks need, and let the collector leave it alone: Spark's Python workers collect after each task.
 
     Before each they also look for modules again, and would read the list of files of Spark's own jar, 30 ms of CPU.
@@ -127,7 +127,7 @@ def _done(
     batches: Iterable[pa.RecordBatch], stages: Sequence[Stage], lake: Lake, run: str
 ) -> Iterator[pa.RecordBatch]:
     """What an executor does: each task, and what it finds into files."""
-    ready()
+    preload()
     if not is_seen(lake, run):
         raise ReplanError(f"{lake.address}: executors do not see this folder; it must be shared")
     context = TaskContext.get()

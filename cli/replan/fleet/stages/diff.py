@@ -35,9 +35,9 @@ def _differences(work: Work) -> pa.Table:
 
 
 def _declared(work: Work) -> pa.Table:
-    asked = work.comparison.wanted.table
+    wanted = work.comparison.wanted.table
     columns = {
-        "digest": pa.repeat(pa.scalar(work.placement.digest), asked.num_rows),
-        **{name: asked.column(name) for name in ("topic", "partition", "replicas")},
+        "digest": pa.repeat(pa.scalar(work.placement.digest), wanted.num_rows),
+        **{name: wanted.column(name) for name in ("topic", "partition", "replicas")},
     }
     return work.rows(DECLARED, columns)

@@ -166,12 +166,12 @@ def create_journal_topic(
     """
     made = Created.on(reader.topic, wire.addresses, placed)
     clock = reader.clock
-    asked, calls = clock.now(), clock.interrupt.calls
+    began, calls = clock.now(), clock.interrupt.calls
     problem = _requested(wire, made)
     while not reader.refresh():
-        if clock.now() >= asked + limit_seconds or clock.interrupt.calls > calls:
+        if clock.now() >= began + limit_seconds or clock.interrupt.calls > calls:
             raise ClusterUnreachable(
-                f"the journal topic {made.topic} was not there {clock.now() - asked:.0f} s after it was asked for"
+                f"the journal topic {made.topic} was not there {clock.now() - began:.0f} s after it was asked for"
                 f"{problem}"
             )
         clock.sleep(_PAUSE_SECONDS)

@@ -98,14 +98,14 @@ def registered_brokers(
 
 
 def with_members(
-    known: Mapping[BrokerId, Broker],
+    listed: Mapping[BrokerId, Broker],
     members: Iterable[int],
     listed_before: Mapping[BrokerId, Broker] | None = None,
 ) -> dict[BrokerId, Broker]:
     """Add the brokers that no list names as fenced: members of replica lists, and those that were listed before."""
     before = listed_before or {}
-    missing = ({BrokerId(m) for m in members} | before.keys()) - known.keys()
-    everybody = {**known} | {
+    missing = ({BrokerId(m) for m in members} | before.keys()) - listed.keys()
+    everybody = {**listed} | {
         b: replace(before[b], fenced=True) if b in before else Broker(b, fenced=True)
         for b in missing
     }
@@ -113,7 +113,7 @@ def with_members(
 
 
 def _unregistered(
-    reads: Reads, live: BrokerId, asked: Sequence[BrokerId]
+    reads: Reads, live: BrokerId, brokers: Sequence[BrokerId]
 ) -> frozenset[BrokerId] | None:
     """Who of these is not registered; None where the controller does not say.
 
@@ -122,7 +122,7 @@ def _unregistered(
     """
     request = request_class("CreateTopics")
     topic = request.CreatableTopic
-    lists = {_PROBE: [live], **{f"{_PROBE}_{broker}": [live, broker] for broker in asked}}
+    lists = {_PROBE: [live], **{f"{_PROBE}_{broker}": [live, broker] for broker in brokers}}
     topics = [
         topic(
             name=name,
@@ -150,5 +150,5 @@ def _unregistered(
     }:
         return None
     return frozenset(
-        b for b in asked if codes[f"{_PROBE}_{b}"] == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+        b for b in brokers if codes[f"{_PROBE}_{b}"] == ErrorCode.INVALID_REPLICA_ASSIGNMENT
     )

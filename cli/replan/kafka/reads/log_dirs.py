@@ -167,8 +167,8 @@ def directories_of(
 ) -> dict[BrokerId, tuple[Directory, ...]]:
     """The directories of the brokers that answer, each with how many logs it has."""
     question = Question(_request(None), logs_told(lambda _: -1))
-    asked = dict.fromkeys(live, question)
-    answers = reads.ask_each(DESCRIBE_LOG_DIRS, asked, limit_seconds=_DIRECTORIES_SECONDS)
+    questions = dict.fromkeys(live, question)
+    answers = reads.ask_each(DESCRIBE_LOG_DIRS, questions, limit_seconds=_DIRECTORIES_SECONDS)
     return {broker: told.directories for broker, told in answers.items()}
 
 
@@ -202,8 +202,8 @@ def directories_and_sizes(
         return told.without_logs(_lying(told, topics))
 
     question = Question(_request(None), reduced)
-    asked = dict.fromkeys(live, question)
-    answers = reads.ask_each(DESCRIBE_LOG_DIRS, asked, limit_seconds=_EVERYTHING_SECONDS)
+    questions = dict.fromkeys(live, question)
+    answers = reads.ask_each(DESCRIBE_LOG_DIRS, questions, limit_seconds=_EVERYTHING_SECONDS)
     held = {broker: told.directories for broker, told in answers.items()}
     return held, largest, frozenset(name.decode() for name in others)
 

@@ -44,8 +44,8 @@ _Answers = Mapping[BrokerId, Mapping[TopicPartition, _Found | ProbeFailure]]
 
 def log_ends(wire: Wire, wanted: Mapping[BrokerId, Collection[TopicPartition]]) -> _Answers[LogEnd]:
     """Where replicas end, and where what they have themselves begins; both are asked for at once."""
-    asked = {b: [_asking_ends(of), _asking_starts(of)] for b, of in wanted.items() if of}
-    questions = {b: [Question(message) for message in of] for b, of in asked.items()}
+    messages = {b: [_asking_ends(of), _asking_starts(of)] for b, of in wanted.items() if of}
+    questions = {b: [Question(message) for message in of] for b, of in messages.items()}
     _, answers = wire.round([], questions, home_seconds=0, broker_seconds=PROBE_SECONDS)
     ends = {b: _answer(answers.get(b, [None, None])[0], of, _ends) for b, of in wanted.items()}
     starts = {b: _answer(answers.get(b, [None, None])[1], of, _ends) for b, of in wanted.items()}
@@ -79,8 +79,8 @@ def _round(
     wanted: Mapping[BrokerId, Collection[TopicPartition]],
     read: Callable[[Any], Iterator[tuple[TopicPartition, _Found | ProbeFailure]]],
 ) -> dict[BrokerId, dict[TopicPartition, _Found | ProbeFailure]]:
-    asked = {broker: [question] for broker, question in questions.items()}
-    _, answers = wire.round([], asked, home_seconds=0, broker_seconds=PROBE_SECONDS)
+    by_broker = {broker: [question] for broker, question in questions.items()}
+    _, answers = wire.round([], by_broker, home_seconds=0, broker_seconds=PROBE_SECONDS)
     return {b: _answer(answers.get(b, [None])[0], names, read) for b, names in wanted.items()}
 
 

@@ -102,10 +102,10 @@ def read_look(reads: Reads, wanted: Wanted, known: EarlierLooks) -> Look:
     rows = wanted_rows(reads, wanted.partitions, known.partitions)
     settings = configs.asking_topics(reads, wanted.topics)
     of_home = [running_question(reads), *rows, brokers.describing(), *settings]
-    asked = _questions(reads, wanted)
+    questions = _questions(reads, wanted)
     answers, of_brokers = reads.round(
         of_home,
-        {broker: list(of.values()) for broker, of in asked.items()},
+        {broker: list(of.values()) for broker, of in questions.items()},
         min(REQUEST_SECONDS, reads.patience_seconds),
         broker_seconds=BROKER_ANSWER_SECONDS,
     )
@@ -114,7 +114,7 @@ def read_look(reads: Reads, wanted: Wanted, known: EarlierLooks) -> Look:
     for reading, page in zip(rows, pages, strict=True):
         if reading.operation is METADATA:
             known.partitions |= {t.name: t.count for t in page.topics if not t.hidden}
-    told, silent = _told(asked, of_brokers)
+    told, silent = _told(questions, of_brokers)
     settings_of = {t: of_topic for answer in told_settings for t, of_topic in answer.items()}
     partitions, unclear = agreeing(states(pages, wanted.partitions), listed)
     members = {m for state in partitions.values() for m in state.replicas} | set(wanted.registered)
@@ -161,21 +161,22 @@ def _brokers(
 def _questions(reads: Reads, wanted: Wanted) -> dict[BrokerId, dict[str, NamedQuestion]]:
     """What brokers are asked of themselves; who is not live is not asked."""
     live = reads.wire.addresses
-    asked: dict[BrokerId, dict[str, NamedQuestion]] = {}
+    questions: dict[BrokerId, dict[str, NamedQuestion]] = {}
     for broker in sorted(live.keys() & set(wanted.rates_of)):
-        asked.setdefault(broker, {})["rates"] = configs.asking_broker(reads, broker)
+        questions.setdefault(broker, {})["rates"] = configs.asking_broker(reads, broker)
     if tells_cordoned(reads.wire):
         for broker in sorted(live.keys() & set(wanted.cordons_of)):
-            asked.setdefault(broker, {})["cordons"] = cordons()
+            questions.setdefault(broker, {})["cordons"] = cordons()
     for broker in sorted(live.keys() & wanted.sizes_of.keys()):
-        asked.setdefault(broker, {})["sizes"] = sizes(wanted.sizes_of[broker])
+        questions.setdefault(broker, {})["sizes"] = sizes(wanted.sizes_of[broker])
     for broker in sorted(live.keys() & wanted.places_of.keys()):
-        asked.setdefault(broker, {})["places"] = places_question(wanted.places_of[broker])
-    return asked
+        questions.setdefault(broker, {})["places"] = places_question(wanted.places_of[broker])
+    return questions
 
 
 def _told(
-    asked: Mapping[BrokerId, Mapping[str, NamedQuestion]], answers: Mapping[BrokerId, Sequence[Any]]
+    questions: Mapping[BrokerId, Mapping[str, NamedQuestion]],
+    answers: Mapping[BrokerId, Sequence[Any]],
 ) -> tuple[dict[str, dict[BrokerId, Any]], dict[BrokerId, str]]:
     """What brokers said of themselves, by subject, and who said nothing."""
     told: dict[str, dict[BrokerId, Any]] = {
@@ -186,7 +187,7 @@ def _told(
     }
     silent: dict[BrokerId, str] = {}
     for broker, of_broker in answers.items():
-        for subject, answer in zip(asked[broker], of_broker, strict=True):
+        for subject, answer in zip(questions[broker], of_broker, strict=True):
             if isinstance(answer, KafkaError):
                 silent[broker] = reason(answer)
             else:
@@ -263,9 +264,9 @@ def _partitions(reads: Reads) -> PartitionColumns:
 
 
 def _rates(reads: Reads, live: Sequence[BrokerId], *, lenient: bool) -> dict[BrokerId, Configs]:
-    asked = {broker: configs.asking_broker(reads, broker).question for broker in live}
+    questions = {broker: configs.asking_broker(reads, broker).question for broker in live}
     try:
-        told = reads.ask_each(DESCRIBE_BROKER_CONFIGS, asked, limit_seconds=_BROKER_SECONDS)
+        told = reads.ask_each(DESCRIBE_BROKER_CONFIGS, questions, limit_seconds=_BROKER_SECONDS)
     except ClusterRefused:
         if not lenient:
             raise

@@ -258,20 +258,20 @@ def wanted_rows(
     reads: Reads, wanted: Collection[TopicPartition], counts: Mapping[str, int]
 ) -> list[NamedQuestion]:
     """The questions for some partitions; `counts` has how many partitions topics are known to have."""
-    whole, asked = [], []
+    whole, questions = [], []
     for topic, of in by_topic(sorted(wanted)).items():
         runs = _runs(of)
         if counts.get(topic, 0) - len(of) > ROWS_INSTEAD_OF_A_REQUEST * len(runs):
             for first, last in runs:
                 message = _described([topic], (topic, first), last - first + 1)
-                asked.append(
+                questions.append(
                     NamedQuestion(DESCRIBE_PARTITIONS, Question(message, partitions_described))
                 )
         else:
             whole.append(topic)
     if whole:
-        asked.insert(0, reads.kept("metadata", whole, lambda: _of_topics(whole)))
-    return asked
+        questions.insert(0, reads.kept("metadata", whole, lambda: _of_topics(whole)))
+    return questions
 
 
 def _of_topics(topics: Sequence[str]) -> NamedQuestion:
@@ -304,13 +304,13 @@ def states(
     read_pages: Sequence[Page], wanted: Collection[TopicPartition]
 ) -> dict[TopicPartition, PartitionState]:
     """The named partitions as objects, with the lists of the pages; those that do not exist are left out."""
-    asked = by_topic(wanted)
+    wanted_numbers = by_topic(wanted)
     states: dict[TopicPartition, PartitionState] = {}
     for page in read_pages:
         columns = page.columns()
         for topic in page.topics:
             numbers = columns.numbers[topic.first : topic.first + topic.count]
-            for number in asked.get(topic.name, ()):
+            for number in wanted_numbers.get(topic.name, ()):
                 # A broker gives a topic's partitions in whatever order it has them.
                 for place in np.flatnonzero(numbers == number):
                     name = TopicPartition(topic.name, number)

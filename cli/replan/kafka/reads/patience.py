@@ -122,7 +122,10 @@ class Reads:
             left = patience_seconds - patience.waited
             answers, others = self.wire.round(
                 [reading.question for reading in of_home],
-                {b: [reading.question for reading in asked] for b, asked in of_brokers.items()},
+                {
+                    b: [reading.question for reading in readings]
+                    for b, readings in of_brokers.items()
+                },
                 home_seconds=min(
                     REQUEST_SECONDS, max(left, min(_SHORTEST_SECONDS, patience_seconds))
                 ),
@@ -147,11 +150,11 @@ class Reads:
 
 
 def _first_failure(
-    asked: Sequence[NamedQuestion], answers: Sequence[Any]
+    questions: Sequence[NamedQuestion], answers: Sequence[Any]
 ) -> tuple[Operation, KafkaError] | None:
     """The first that may be asked again; raises where one cannot succeed."""
     failed = None
-    for reading, answer in zip(asked, answers, strict=True):
+    for reading, answer in zip(questions, answers, strict=True):
         if isinstance(answer, KafkaError):
             if not retriable(answer):
                 raise explained_refusal(reading.operation, answer) from answer

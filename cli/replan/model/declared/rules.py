@@ -272,6 +272,6 @@ class Balance(Struct, frozen=True):
         """Where a measure is written."""
         return self.places.get(measure.value, self.where)
 
-    def asks(self, measure: BalanceMeasure) -> bool:
+    def balances(self, measure: BalanceMeasure) -> bool:
         """Whether a measure is balanced."""
         return any(tolerance.measure is measure for tolerance in self.tolerances)

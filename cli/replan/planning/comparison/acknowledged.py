@@ -18,7 +18,7 @@ from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot, effective_minimums, topic_codes
 from replan.planning.comparison.diff import Differences
 
-Known = tuple[Acknowledgement, Sequence[TopicPartition]]
+AcknowledgedPartitions = tuple[Acknowledgement, Sequence[TopicPartition]]
 """An entry with the differing partitions that it covers."""
 
 
@@ -26,7 +26,7 @@ class Unacknowledged(Struct, frozen=True):
     """What is left of the differences, and what was left out."""
 
     differences: Differences
-    known: tuple[Known, ...] = ()
+    acknowledged: tuple[AcknowledgedPartitions, ...] = ()
     unplaceable: frozenset[int] = frozenset()
     """The observed rows of what nothing can place, as far as no entry covers it."""
 
@@ -129,7 +129,7 @@ def without_acknowledged(
         if entry is not None:
             known[at] = entry
     stays = np.array([at not in known for at in range(len(names))], dtype=bool)
-    left = Differences(take(differs.table, np.flatnonzero(stays)), differs.positions[stays])
+    others = Differences(take(differs.table, np.flatnonzero(stays)), differs.positions[stays])
     stuck = [at for at in unplaceable if by_row[at] >= 0]
     every = [(names[at], entry) for at, entry in known.items()]
     every += [
@@ -138,7 +138,7 @@ def without_acknowledged(
     ]
     by_entry = [(e, [name for name, of in every if of is e]) for e in entries]
     return Unacknowledged(
-        left,
+        others,
         tuple((e, covered_names) for e, covered_names in by_entry if covered_names),
         frozenset(unplaceable).difference(stuck),
     )

@@ -4,7 +4,7 @@ Partitions are matched by topic and number, in numpy: an index of one table is m
 in it. Not here: what a partition should look like (`overlays`), and what differs (`diff`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -63,8 +63,6 @@ class Alignment(Struct, frozen=True):
     """The observed row of each explicit list, -1 where the cluster has none."""
     leader_rows: Ints
     """The observed row of each partition with a preferred leader, in the placement's order; -1 where there is none."""
-    heading: Mapping[TopicPartition, Replicas]
-    """As the snapshot says."""
     intents: Intents
     """Which entry counts for each topic."""
     rates: Rates | None = None
@@ -86,7 +84,6 @@ class Alignment(Struct, frozen=True):
             observed,
             observed.rows(placement.explicit),
             observed.rows(named_partitions(placement.preferred_leaders)),
-            snapshot.heading,
             intents or Intents.of(placement, snapshot.topics.column("name").to_pylist()),
             rates,
         )

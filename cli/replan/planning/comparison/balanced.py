@@ -22,10 +22,10 @@ FASTEST = 1 << 40
 
 def balanced_by(placement: Placement, rates: Rates | None) -> tuple[Tolerance, ...]:
     """What of the brokers is balanced, as far as it is known."""
-    asked = () if placement.balance is None else placement.balance.tolerances
+    tolerances = () if placement.balance is None else placement.balance.tolerances
     return tuple(
         tolerance
-        for tolerance in asked
+        for tolerance in tolerances
         if tolerance.measure is not BalanceMeasure.LOG_DIRS
         and not (tolerance.measure.needs_rates and rates is None)
     )
@@ -33,8 +33,8 @@ def balanced_by(placement: Placement, rates: Rates | None) -> tuple[Tolerance, .
 
 def without_rates(placement: Placement, rates: Rates | None) -> tuple[BalanceMeasure, ...]:
     """What of the brokers cannot be balanced, as nobody knows what producers write."""
-    asked = () if placement.balance is None else placement.balance.tolerances
-    return tuple(t.measure for t in asked if t.measure.needs_rates and rates is None)
+    tolerances = () if placement.balance is None else placement.balance.tolerances
+    return tuple(t.measure for t in tolerances if t.measure.needs_rates and rates is None)
 
 
 def rates_of_rows(rates: Rates | None, partitions: pa.Table) -> Ints:

@@ -27,7 +27,7 @@ from replan.planning.comparison.acknowledged import covered
 from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
 from replan.planning.comparison.apart import LeftToOthers, PlacedPartitions, Separated, separated
 from replan.planning.comparison.balanced import balanced_by, leading_of, rates_of_rows
-from replan.planning.placing.judge import Finding, judge
+from replan.planning.placing.broken_rules import Finding, broken_rules
 from replan.planning.placing.problem import (
     NO_LIMIT,
     NO_RACK,
@@ -75,12 +75,14 @@ class BaseLists(Struct, frozen=True):
     staying: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Observed rows that are placed by rule and stay as they are: an acknowledgement covers them."""
     findings: tuple[Finding, ...] = ()
-    """What the judge says of the lists that were changed: nothing, unless replan has a bug."""
+    """Rules that the lists that were changed break: none, unless replan has a bug."""
     apart: Separated = field(default_factory=dict)
     """Brokers that topics leave to those that they are declared apart from."""
 
 
-def chosen(aligned: Alignment, lists: Matrix, held: Matrix, fixed: Sequence[int] = ()) -> BaseLists:
+def choose_base_lists(
+    aligned: Alignment, lists: Matrix, held: Matrix, fixed: Sequence[int] = ()
+) -> BaseLists:
     """Choose.
 
     `lists`: what each observed row has, or is to have; `held`: the brokers that hold it already; `fixed`: rows that
@@ -285,8 +287,8 @@ class _Question:
 
     def answered(self, choice: Choice) -> BaseLists:
         """The answer by observed and explicit row."""
-        asked = self.problem.partitions
-        lists, had = same_width(choice.lists, asked.base)
+        partitions = self.problem.partitions
+        lists, had = same_width(choice.lists, partitions.base)
         differs = np.flatnonzero((lists != had).any(axis=1))
         given_up = [row for reason in choice.impossible for row in reason.partitions]
         declared, observed = same_width(self._declared, choice.lists)[0], self._lists
@@ -312,7 +314,9 @@ class _Question:
             self._staying,
             tuple(
                 Finding(int(self.rows[finding.row]), finding.breach)
-                for finding in judge(self.problem, choice, sorted({*differs.tolist(), *given_up}))
+                for finding in broken_rules(
+                    self.problem, choice, sorted({*differs.tolist(), *given_up})
+                )
             ),
             self.apart,
         )
@@ -363,9 +367,9 @@ def separated_in(aligned: Alignment) -> Separated:
     )
 
 
-def without(brokers: Iterable[Broker], left: Iterable[LeftToOthers]) -> Flags:
+def without(brokers: Iterable[Broker], to_others: Iterable[LeftToOthers]) -> Flags:
     """Which brokers a topic does not leave to others."""
-    gone = frozenset[BrokerId]().union(*(of.brokers for of in left))
+    gone = frozenset[BrokerId]().union(*(group.brokers for group in to_others))
     return np.array([b.id not in gone for b in brokers], dtype=bool)
 
 

@@ -42,9 +42,12 @@ def check_policy(aligned: Alignment) -> Iterator[Mistake]:
 def _unmet_rules(intents: Intents) -> Iterator[Mistake]:
     """Topics that a pattern places, where the requirement of the topic is another than that of the pattern."""
     for topic in sorted(intents.required.keys() & intents.entries.keys()):
-        rule, asked = intents.entries[topic], intents.required[topic]
+        rule, required = intents.entries[topic], intents.required[topic]
         if isinstance(rule, TopicRule):
-            texts = factor_too_small(rule.replication_factor, asked), spread_too_narrow(rule, asked)
+            texts = (
+                factor_too_small(rule.replication_factor, required),
+                spread_too_narrow(rule, required),
+            )
             yield from (Mistake(rule.where, f"{topic}: {text}") for text in texts if text)
 
 
@@ -56,16 +59,16 @@ def _too_few_racks(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake
         return
     explicit = placement.explicit
     topic = explicit.column("topic").combine_chunks()
-    asked = np.array([least.get(name, 1) for name in placement.topics])[np.asarray(topic.indices)]
+    needed = np.array([least.get(name, 1) for name in placement.topics])[np.asarray(topic.indices)]
     racks = _racks_in_each(to_matrix(explicit.column("replicas")), snapshot)
-    rows = np.flatnonzero(racks < asked)
+    rows = np.flatnonzero(racks < needed)
     for at, row in zip(rows, take(explicit, rows).to_pylist(), strict=True):
         name = row["topic"]
         where = Where(placement.topics[name].where.file, row["line"], row["column"])
         required = requirements[name]
         yield Mistake(
             where,
-            f"{name}-{row['partition']}: {row['replicas']} lie in {racks[at]} of {asked[at]} racks that "
+            f"{name}-{row['partition']}: {row['replicas']} lie in {racks[at]} of {needed[at]} racks that "
             f"`require` at {required.where} wants; declare brokers of other racks",
         )
 
@@ -136,7 +139,7 @@ def mistaken_whatever_is_chosen(aligned: Alignment) -> bool:
     first = np.array([of.broker for of in placement.preferred_leaders.values()])[free]
     held = to_matrix(take(snapshot.partitions["replicas"], at[free]))
     absent = (held != first[:, None]).all(axis=1) & ~np.isin(first, list(placement.drained))
-    moved = snapshot.remembered.keys() | aligned.heading.keys()
+    moved = snapshot.remembered.keys() | snapshot.own_targets.keys()
     return any(
         state.running is None
         and state.partition not in moved

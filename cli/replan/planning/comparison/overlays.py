@@ -41,7 +41,7 @@ from replan.planning.comparison.blacklist import (
     keep_in_doubt,
     within,
 )
-from replan.planning.comparison.chosen import BaseLists, chosen
+from replan.planning.comparison.chosen import BaseLists, choose_base_lists
 from replan.planning.comparison.diff import LED, targets_of
 from replan.planning.comparison.leader_order import last_leaders, last_leaders_last, ordered_by_rule
 from replan.planning.comparison.remembered import recalled
@@ -123,8 +123,8 @@ def lay_overlays(aligned: Alignment, fixed: Sequence[int] = ()) -> WantedLists:
     ordered |= ours | demoted
     if len(reached.chosen.led):
         ordered[explicit.num_rows :] |= reached.chosen.led[reached.rows]
-    asked, observed = same_width(lists[explicit.num_rows :], reached.observed)
-    ours[explicit.num_rows :] |= (asked != observed).any(axis=1)
+    wanted, observed = same_width(lists[explicit.num_rows :], reached.observed)
+    ours[explicit.num_rows :] |= (wanted != observed).any(axis=1)
     refused = [at for reason in reached.chosen.impossible for at in reason.partitions]
     ours &= ~np.isin(observed_rows, refused)
     led = ~led_by_listed | pressed
@@ -157,20 +157,20 @@ def _undeclared(aligned: Alignment, fixed: Sequence[int]) -> _Undeclared:
     bases, known = orders.lists, orders.kept
     shorter = _given_up(lists, aligned, bases)
     known |= shorter
-    bases, heading = _on_the_way(bases, aligned)
+    bases, on_the_way = _on_the_way(bases, aligned)
     bases, lists = same_width(bases, lists)
-    held = np.where((shorter & ~heading)[:, None], lists, bases) if shorter.any() else bases
-    made = chosen(aligned, bases, held, fixed)
+    held = np.where((shorter & ~on_the_way)[:, None], lists, bases) if shorter.any() else bases
+    made = choose_base_lists(aligned, bases, held, fixed)
     reached = (
         ((reached | orders.back | known) & ~running)
         | made.changed
-        | heading
+        | on_the_way
         | _led_by_rule(aligned)
     )
     for rows, reach in ((aligned.leader_rows, True), (aligned.explicit_rows, False)):
         reached[rows[rows >= 0]] = reach
     rows = np.flatnonzero(reached)
-    known |= made.changed | heading
+    known |= made.changed | on_the_way
     return _Undeclared(rows, lists[rows], made.observed[rows], known[rows], made)
 
 
@@ -226,14 +226,14 @@ def _on_the_way(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
     those would be another one.
     """
     on_the_way = np.zeros(len(lists), dtype=bool)
-    names = list(aligned.heading)
+    names = list(aligned.snapshot.own_targets)
     rows = aligned.observed.rows(named_partitions(names))
     ruled, drained = aligned.intents.rules, aligned.placement.drained
-    width = max((len(target) for target in aligned.heading.values()), default=0)
+    width = max((len(target) for target in aligned.snapshot.own_targets.values()), default=0)
     changed, _ = same_width(lists, np.zeros((0, width), dtype=np.int32))
     changed = changed.copy()
     for name, at in zip(names, rows.tolist(), strict=True):
-        target = aligned.heading[name]
+        target = aligned.snapshot.own_targets[name]
         has = set(list_in_row(lists, at)) if at >= 0 else set(target)
         if has != set(target) and (name.topic in ruled or not drained.isdisjoint(has)):
             changed[at] = PAD

@@ -29,7 +29,7 @@ class Recalled(Struct, frozen=True):
     """Of them: where it is remembered as what a blacklist changed, so that no other order is to be kept there."""
 
 
-class _Standing(Struct, frozen=True):
+class _Remembered(Struct, frozen=True):
     """A remembered order whose topic and replicas are still the same."""
 
     partition: TopicPartition
@@ -44,11 +44,11 @@ def recalled(lists: Matrix, aligned: Alignment) -> Recalled:
     ordered = lists.copy()
     back, kept = (np.zeros(len(lists), dtype=bool) for _ in range(2))
     speaks = aligned.placement.leader_blacklist is not None
-    for standing in _standing(lists, aligned):
-        if speaks or standing.recovered:
-            ordered[standing.at, : len(standing.order)] = standing.order
-            back[standing.at] = True
-            kept[standing.at] = not standing.recovered
+    for remembered in _still_remembered(lists, aligned):
+        if speaks or remembered.recovered:
+            ordered[remembered.at, : len(remembered.order)] = remembered.order
+            back[remembered.at] = True
+            kept[remembered.at] = not remembered.recovered
     return Recalled(ordered, back, kept)
 
 
@@ -59,19 +59,22 @@ def left_demoted(aligned: Alignment) -> dict[TopicPartition, frozenset[BrokerId]
     lists, _ = targets_of(aligned.snapshot.partitions)
     declared = set(aligned.explicit_rows.tolist())
     by_partition = {
-        of.partition: demoted(of.order, of.observed)
-        for of in _standing(lists, aligned)
-        if not of.recovered and of.at not in declared
+        kept.partition: demoted(kept.order, kept.observed)
+        for kept in _still_remembered(lists, aligned)
+        if not kept.recovered and kept.at not in declared
     }
     return {name: brokers for name, brokers in sorted(by_partition.items()) if brokers}
 
 
 def goes_on(aligned: Alignment) -> Iterator[PlanWarning]:
     """A warning of a leader blacklist that the placement says nothing of."""
-    left = left_demoted(aligned)
-    if left:
-        brokers = tuple(sorted(frozenset().union(*left.values())))
-        named: Facts = {"partitions": tuple(map(str, [*left][:NAMES_SHOWN])), "count": len(left)}
+    by_partition = left_demoted(aligned)
+    if by_partition:
+        brokers = tuple(sorted(frozenset().union(*by_partition.values())))
+        named: Facts = {
+            "partitions": tuple(map(str, [*by_partition][:NAMES_SHOWN])),
+            "count": len(by_partition),
+        }
         yield PlanWarning(WarningKind.BLACKLIST_STAYS, {"brokers": brokers, **named})
 
 
@@ -95,7 +98,7 @@ def behind(before: Replicas, after: Replicas) -> frozenset[BrokerId]:
     )
 
 
-def _standing(lists: Matrix, aligned: Alignment) -> Iterator[_Standing]:
+def _still_remembered(lists: Matrix, aligned: Alignment) -> Iterator[_Remembered]:
     snapshot = aligned.snapshot
     orders: dict[TopicPartition, RememberedOrder] = {
         name: kept for name, kept in snapshot.remembered.items() if not kept.left
@@ -105,4 +108,4 @@ def _standing(lists: Matrix, aligned: Alignment) -> Iterator[_Standing]:
         observed = replicas(*list_in_row(lists, at)) if at >= 0 else ()
         same = kept.topic_id == snapshot.topic_id(name.topic)
         if observed and same and sorted(kept.order) == sorted(observed):
-            yield _Standing(name, at, kept.order, observed, kept.recovered)
+            yield _Remembered(name, at, kept.order, observed, kept.recovered)

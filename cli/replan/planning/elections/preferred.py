@@ -26,7 +26,7 @@ from replan.planning.elections.selection import (
 from replan.planning.plans.moves import Move, StandaloneElection
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.reasons import Refusal, RefusalRule
-from replan.planning.safety.refusals import Judge
+from replan.planning.safety.refusals import SafetyRules
 
 
 class PreferredElections(Struct, frozen=True):
@@ -71,11 +71,11 @@ def preferred_elections(
     if selection.everything:
         not_needed = ()
     refusals = [Refusal(*n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing]
-    moves, judge = list[Move](), Judge.of(snapshot)
+    moves, rules = list[Move](), SafetyRules.of(snapshot)
     settings = snapshot.all_settings()
     for state in snapshot.states(chosen.rows[needed].tolist()):
         move = leading_move(state, settings[state.partition.topic], state.replicas[0])
-        in_the_way = [*judge.refusals(move, state), *cannot_lead(move, state, snapshot, placement)]
+        in_the_way = [*rules.refusals(move, state), *cannot_lead(move, state, snapshot, placement)]
         refusals += in_the_way[:1]
         if not in_the_way:
             moves.append(move)

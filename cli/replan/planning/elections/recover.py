@@ -31,8 +31,8 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.reasons import Refusal, RefusalRule
 from replan.planning.recovery.candidates import Candidate
 from replan.planning.recovery.choose import RecoveryWish
-from replan.planning.recovery.recovery import Method
-from replan.planning.safety.refusals import Judge
+from replan.planning.recovery.recovery import RecoveryMethod
+from replan.planning.safety.refusals import SafetyRules
 
 NOTHING_KNOWN: Mapping[TopicPartition, LogsFound] = {}
 
@@ -41,7 +41,7 @@ class RecoveryRequest(Struct, frozen=True):
     """What a person asks for."""
 
     selection: Selection
-    method: Method
+    method: RecoveryMethod
     leaders: tuple[tuple[TopicPartition, BrokerId], ...] = ()
     """Of DESIGNATED: who is to lead each partition that is named."""
     given_up: frozenset[BrokerId] = frozenset()
@@ -56,8 +56,8 @@ class RecoveryRequest(Struct, frozen=True):
 
     def digest(self, placement: Placement | None) -> str:
         """What was asked for, in a digest: the same command again goes on with its own application."""
-        asked = self.method.value, self.selection, self.leaders, sorted(self.given_up)
-        text = repr((asked, self.moves_led, "" if placement is None else placement.digest))
+        parts = self.method.value, self.selection, self.leaders, sorted(self.given_up)
+        text = repr((parts, self.moves_led, "" if placement is None else placement.digest))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -77,7 +77,7 @@ def partitions_to_probe(selection: Selection, snapshot: Snapshot) -> tuple[Topic
 
 
 def recovery_elections(
-    asked: RecoveryRequest,
+    request: RecoveryRequest,
     snapshot: Snapshot,
     placement: Placement | None,
     allowed: Mapping[Measure, int],
@@ -88,21 +88,21 @@ def recovery_elections(
     Raises BadUsage where a topic or pattern matches nothing, WrongCluster, and LimitExceeded.
     """
     placement = kept_placement(placement, snapshot)
-    chosen = choose_partitions(asked.selection, snapshot)
-    leaders = dict(asked.leaders)
+    chosen = choose_partitions(request.selection, snapshot)
+    leaders = dict(request.leaders)
     led = [*snapshot.states(_rows(chosen, snapshot, led=True))]
-    elsewhere = [s for s in led if asked.moves_led and leaders.get(s.partition) != s.leader]
+    elsewhere = [s for s in led if request.moves_led and leaders.get(s.partition) != s.leader]
     moves, unable = _moves(elsewhere, leaders, snapshot, placement)
     at_rest = {s.partition for s in led}.difference(s.partition for s in elsewhere)
-    not_needed = () if asked.selection.everything else tuple(sorted(at_rest))
+    not_needed = () if request.selection.everything else tuple(sorted(at_rest))
     names = [s.partition for s in snapshot.states(_rows(chosen, snapshot, led=False))]
-    made = recoveries(snapshot, {n: asked.wish(n, leaders) for n in names}, earlier_logs)
+    made = recoveries(snapshot, {n: request.wish(n, leaders) for n in names}, earlier_logs)
     missing = (Refusal(*n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing)
     plan = election_plan(
         snapshot,
         placement,
         allowed,
-        digest=asked.digest(placement),
+        digest=request.digest(placement),
         moves=moves,
         recoveries=made.chosen,
         refusals=(*missing, *unable, *made.refused),
@@ -119,14 +119,14 @@ def _moves(
 ) -> tuple[list[Move], list[Refusal]]:
     """What lets the named replicas lead partitions that are led, and why some cannot."""
     moves, refusals = list[Move](), list[Refusal]()
-    judge, settings = Judge.of(snapshot), snapshot.all_settings()
+    rules, settings = SafetyRules.of(snapshot), snapshot.all_settings()
     for state in states:
         name, leader = state.partition, leaders[state.partition]
         if leader not in state.replicas:
             refusals.append(Refusal(*name, RefusalRule.NO_SUCH_REPLICA, {"brokers": (leader,)}))
             continue
         move = leading_move(state, settings[name.topic], leader)
-        in_the_way = [*judge.refusals(move, state), *cannot_lead(move, state, snapshot, placement)]
+        in_the_way = [*rules.refusals(move, state), *cannot_lead(move, state, snapshot, placement)]
         refusals += in_the_way[:1]
         moves += [] if in_the_way else [move]
     return moves, refusals

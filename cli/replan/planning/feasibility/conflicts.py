@@ -53,7 +53,7 @@ def irreducible(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -
     return left
 
 
-def apart(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> list[list[T]]:
+def disjoint(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> list[list[T]]:
     """Irreducible parts that share no member, until what is left over can hold: each has to be resolved by itself."""
     left, parts = list(members), list[list[T]]()
     while not feasible(left):
@@ -110,7 +110,7 @@ def conflicts(
     of_alike: dict[object, list[object]] = {}
     for name in names:
         of_room = refused[name].rule in OF_ROOM
-        alike = name if of_room else search.known.alike(name)
+        alike = name if of_room else search.looked_up.alike(name)
         if alike not in of_alike:
             by_likeness = {_likeness(conflict): conflict for conflict in search.of_partition(name)}
             of_alike[alike] = list(by_likeness)
@@ -183,7 +183,7 @@ def _grouped(first: Conflict, names: Sequence[TopicPartition]) -> Conflict:
 class _Search(Struct, frozen=True):
     """Looks for the conflicts of partitions, each case once."""
 
-    known: RefusedPartitions
+    looked_up: RefusedPartitions
     refused: Mapping[TopicPartition, Refusal]
     moves: Sequence[Move]
     impossible: Sequence[Impossible]
@@ -194,9 +194,9 @@ class _Search(Struct, frozen=True):
         """The conflicts of one partition; of room there is one in any case, proved or not."""
         refusal = self.refused[name]
         of_room = refusal.rule in OF_ROOM
-        parts = self._parts(self.known.case(name, with_room=of_room))
+        parts = self._parts(self.looked_up.case(name, with_room=of_room))
         for constraints, missing in parts:
-            placed = tuple(self.known.placed(c, name) for c in constraints)
+            placed = tuple(self.looked_up.placed(c, name) for c in constraints)
             yield _conflict(Proof.IMPOSSIBLE, placed, missing)
         if of_room and not parts:
             yield self._together(name, refusal) or self._not_found(refusal)
@@ -206,15 +206,15 @@ class _Search(Struct, frozen=True):
             yield self._full(name, refusal)
 
     def _parts(self, case: Case) -> list[ConflictPart]:
-        plain = simplified(case, self.known.brokers)
+        plain = simplified(case, self.looked_up.brokers)
         if plain not in self._answers:
-            self._answers[plain] = list(_answers(plain, self.known.brokers))
+            self._answers[plain] = list(_answers(plain, self.looked_up.brokers))
         return self._answers[plain]
 
     def _together(self, name: TopicPartition, refusal: Refusal) -> Conflict | None:
         """Why it and others have no room, where that is proved."""
         broker = refusal.facts["broker"]
-        if isinstance(broker, int) and name in self.known.lists:
+        if isinstance(broker, int) and name in self.looked_up.lists:
             if broker not in self._of_brokers:
                 self._of_brokers[broker] = self._overfull(broker)
             if self._of_brokers[broker] is not None:
@@ -234,12 +234,12 @@ class _Search(Struct, frozen=True):
         needed, available = (
             f if isinstance(f, int) else 0 for f in (facts["needed"], facts["available"])
         )
-        case = self.known.case(name, with_room=False)
+        case = self.looked_up.case(name, with_room=False)
         kind = ConstraintKind.MAX_REPLICAS_PER_BROKER
         ruled = tuple(c for c in case.constraints if c.kind is kind)
         return _conflict(
             Proof.IMPOSSIBLE,
-            (*ruled, *self.known.count_of(name)),
+            (*ruled, *self.looked_up.count_of(name)),
             (Lack(Shortage.TOPIC_REPLICAS, needed, available),),
         )
 
@@ -254,26 +254,26 @@ class _Search(Struct, frozen=True):
         )
         return _conflict(
             Proof.IMPOSSIBLE,
-            (*self._closed(), most, *self.known.count_of(name)),
+            (*self._closed(), most, *self.looked_up.count_of(name)),
             (Lack(Shortage.BROKER_REPLICAS, needed, available),),
         )
 
     def _closed(self) -> Iterator[Constraint]:
         """Brokers that get nothing new: by what they are, or by a drain."""
-        for one in (*self.known.facts, *self.known.drains):
+        for one in (*self.looked_up.facts, *self.looked_up.drains):
             if one.kind in OF_BROKERS or one.kind is ConstraintKind.DRAINED:
                 yield one
 
     def _overfull(self, broker: int) -> Conflict | None:
         """The lists declared for a broker that are together larger than its room: as few as it takes, the largest."""
         coming = [m for m in self.moves if broker in m.new]
-        lists = declared_lists(self.known.placement, [m.partition for m in coming])
+        lists = declared_lists(self.looked_up.placement, [m.partition for m in coming])
         declared = [
             m for m in coming if m.partition in lists and broker in lists[m.partition].replicas
         ]
         declared.sort(key=lambda m: (-m.bytes, m.partition))
         needed, taken = 0, list[Move]()
-        most = self.known.room.get(BrokerId(broker))
+        most = self.looked_up.room.get(BrokerId(broker))
         for move in declared:
             if most is None or needed > most:
                 break
@@ -335,7 +335,7 @@ def _answers(case: Case, brokers: Brokers) -> Iterator[ConflictPart]:
     if lacks(strict, brokers, [c for of in ends for c in of]):
         parts = [ends]
     else:
-        parts = apart(
+        parts = disjoint(
             groups, lambda some: _holds(case, brokers, (), [c for of in some for c in of])
         )
     for part in parts:

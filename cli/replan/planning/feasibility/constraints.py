@@ -166,12 +166,12 @@ class RefusedPartitions(Struct, frozen=True):
                     yield Constraint(ConstraintKind.WITHOUT_RACK, brokers=(broker,))
 
     def _apart(self, topic: str) -> Iterator[Constraint]:
-        for left in self.apart.get(topic, ()):
+        for others in self.apart.get(topic, ()):
             yield Constraint(
                 ConstraintKind.APART,
-                str(left.entry.where),
-                tuple(sorted(left.brokers)),
-                text=", ".join(left.entry.topics),
+                str(others.entry.where),
+                tuple(sorted(others.brokers)),
+                text=", ".join(others.entry.topics),
             )
 
     def _keys(self, name: TopicPartition, rule: TopicRule | None) -> Iterator[Constraint]:
@@ -268,7 +268,7 @@ def _most_room(
 
     Where bytes are balanced anything may leave, so there is no such bound.
     """
-    if placement.balance is not None and placement.balance.asks(BalanceMeasure.BYTES):
+    if placement.balance is not None and placement.balance.balances(BalanceMeasure.BYTES):
         return {}
     leaving: dict[BrokerId, int] = {}
     for move in moves:

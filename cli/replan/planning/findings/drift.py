@@ -124,7 +124,7 @@ def drift_of(comparison: Comparison, *, journal_unread: bool = False) -> Drift:
     placement, snapshot = comparison.aligned.placement, comparison.observed
     lists, converging = _lists(comparison)
     lists += _absent_leaders(comparison)
-    lost, undeclared = _leaderless(comparison, {of.name for of in lists})
+    lost, undeclared = _leaderless(comparison, {difference.name for difference in lists})
     counts = partition_counts(placement, comparison.aligned.intents, snapshot)
     standing = standing_differences(placement, comparison.aligned.intents, snapshot)
     dirs = log_dir_balance(placement, snapshot, {}, log_drains(placement, snapshot, {}))
@@ -148,7 +148,9 @@ def drift_of(comparison: Comparison, *, journal_unread: bool = False) -> Drift:
         snapshot.observed_at,
         tuple(differences),
         tuple(counts),
-        tuple(sorted(name for _, names in comparison.left.known for name in names)),
+        tuple(
+            sorted(name for _, names in comparison.unacknowledged.acknowledged for name in names)
+        ),
         unbalanced,
         dirs.moves,
         unclean_topics(snapshot),
@@ -204,21 +206,22 @@ def _unbalanced(comparison: Comparison) -> tuple[OutOfBalance, ...]:
 
 def _lists(comparison: Comparison) -> tuple[list[_List], list[TopicPartition]]:
     """The partitions whose lists differ, and those that are on the way to what is declared."""
-    snapshot, heading = comparison.observed, comparison.aligned.heading
+    snapshot = comparison.observed
     at_work = snapshot.application is not None and snapshot.application.at_work
     lacking = {name for create in comparison.growth.creates for name in create.partitions}
     differing = [*_different(comparison, lacking), *_to_be_created(comparison)]
     on_the_way = [
-        of.name
-        for of in differing
-        if of.kind is DifferenceKind.RUNNING or (at_work and heading.get(of.name) == of.declared)
+        difference.name
+        for difference in differing
+        if difference.kind is DifferenceKind.RUNNING
+        or (at_work and snapshot.own_targets.get(difference.name) == difference.declared)
     ]
     converging = set(on_the_way)
-    lists = [of for of in differing if of.name not in converging]
+    lists = [difference for difference in differing if difference.name not in converging]
     mistaken = _mistaken(comparison)
     lists += [
         _List(p.partition, DifferenceKind.UNPLACEABLE, (), p.replicas, p.leader)
-        for p in comparison.aligned.snapshot.states(sorted(comparison.left.unplaceable))
+        for p in comparison.aligned.snapshot.states(sorted(comparison.unacknowledged.unplaceable))
         if p.partition not in lacking and p.partition.topic not in mistaken
     ]
     return lists, on_the_way
@@ -233,7 +236,7 @@ def _mistaken(comparison: Comparison) -> Set[str]:
 
 def _different(comparison: Comparison, lacking: Collection[TopicPartition]) -> Iterator[_List]:
     """What differs of the partitions that there are, and of those that cannot be created now."""
-    for row in comparison.left.differences.table.to_pylist():
+    for row in comparison.unacknowledged.differences.table.to_pylist():
         name = TopicPartition(row["topic"], row["partition"])
         if name not in lacking:
             leader = BrokerId(row["leader"]) if row["leader"] >= 0 else None
@@ -291,12 +294,20 @@ def _absent_leaders(comparison: Comparison) -> Iterator[_List]:
 
 
 def _of_lists(lists: Sequence[_List], snapshot: Snapshot) -> Iterator[Difference]:
-    states, live = _states(snapshot, [of.name for of in lists]), snapshot.live_brokers()
-    for of in lists:
-        rule = _rule(of, states.get(of.name), live, snapshot)
-        declared, observed = of.declared, of.observed
+    states, live = (
+        _states(snapshot, [difference.name for difference in lists]),
+        snapshot.live_brokers(),
+    )
+    for difference in lists:
+        rule = _rule(difference, states.get(difference.name), live, snapshot)
+        declared, observed = difference.declared, difference.observed
         yield Difference(
-            rule, of.kind, *of.name, declared=declared, observed=observed, leader=of.leader
+            rule,
+            difference.kind,
+            *difference.name,
+            declared=declared,
+            observed=observed,
+            leader=difference.leader,
         )
 
 
@@ -320,18 +331,22 @@ def _states(
 
 
 def _rule(
-    of: _List, state: PartitionState | None, live: Set[BrokerId], snapshot: Snapshot
+    difference: _List, state: PartitionState | None, live: Set[BrokerId], snapshot: Snapshot
 ) -> DriftRule:
     if state is None:
-        there = snapshot.topic_row(of.name.topic) is not None
+        there = snapshot.topic_row(difference.name.topic) is not None
         return DriftRule.TOO_FEW_PARTITIONS if there else DriftRule.TOPIC_ABSENT
-    if of.kind is DifferenceKind.NO_LEADER:
+    if difference.kind is DifferenceKind.NO_LEADER:
         return DriftRule.NO_LEADER
     if state.adding or state.removing:
-        return DriftRule.INTERRUPTED if of.name in snapshot.heading else DriftRule.RUNS_ELSEWHERE
-    if of.kind is DifferenceKind.LEADER:
+        return (
+            DriftRule.INTERRUPTED
+            if difference.name in snapshot.own_targets
+            else DriftRule.RUNS_ELSEWHERE
+        )
+    if difference.kind is DifferenceKind.LEADER:
         return DriftRule.LEADERSHIP_MOVED
-    declared, observed = frozenset(of.declared), frozenset(of.observed)
+    declared, observed = frozenset(difference.declared), frozenset(difference.observed)
     concerned = declared ^ observed if declared else observed
     usable = live - (observed - frozenset(state.isr))
     if not (concerned or observed) <= usable:
@@ -342,8 +357,8 @@ def _rule(
 def _in_drained_dirs(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]:
     """Replicas in log directories that are to be empty."""
     drains = log_drains(placement, snapshot, {})
-    lying = [(of.partition, of.broker, of.source) for of in drains.moves]
-    lying += [(of.partition, of.broker, of.source) for of in drains.no_room]
+    lying = [(move.partition, move.broker, move.source) for move in drains.moves]
+    lying += [(move.partition, move.broker, move.source) for move in drains.no_room]
     for name, broker, path in lying:
         yield Difference(
             DriftRule.LOG_DIR_DRAINED,

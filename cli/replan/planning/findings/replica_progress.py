@@ -29,7 +29,7 @@ class ReplicaStatus(StrEnum):
     NOT_HOSTED = "Broker does not host this partition"
 
 
-class Standing(StrEnum):
+class ReassignmentState(StrEnum):
     """How a reassignment is."""
 
     RUNNING = "running"
@@ -92,39 +92,39 @@ class AskedPartition(Struct, frozen=True):
     """Where it is to go; None: to where it is being reassigned, if it is."""
 
 
-def standing(asked: AskedPartition, now: Reading) -> Standing:
+def reassignment_state(wanted: AskedPartition, now: Reading) -> ReassignmentState:
     """How the reassignment of a partition is."""
-    if asked.partition in now.look.running:
-        return Standing.RUNNING
-    state = now.look.partitions.get(asked.partition)
-    if asked.target is None:
-        known = state is not None or asked.partition in now.look.unclear
-        return Standing.SETTLED if known else Standing.STOPPED
+    if wanted.partition in now.look.running:
+        return ReassignmentState.RUNNING
+    state = now.look.partitions.get(wanted.partition)
+    if wanted.target is None:
+        exists = state is not None or wanted.partition in now.look.unclear
+        return ReassignmentState.SETTLED if exists else ReassignmentState.STOPPED
     arrived = (
         state is not None
-        and state.replicas == asked.target
+        and state.replicas == wanted.target
         and set(state.replicas) <= set(state.isr)
     )
-    return Standing.SETTLED if arrived else Standing.STOPPED
+    return ReassignmentState.SETTLED if arrived else ReassignmentState.STOPPED
 
 
-def replicas_of(asked: AskedPartition, now: Look) -> Replicas:
+def replicas_of(wanted: AskedPartition, now: Look) -> Replicas:
     """The replicas that have a row: all of a target that was named, else those that are added, else all that stay."""
-    if asked.target is not None:
-        return asked.target
-    running, state = now.running.get(asked.partition), now.partitions.get(asked.partition)
+    if wanted.target is not None:
+        return wanted.target
+    running, state = now.running.get(wanted.partition), now.partitions.get(wanted.partition)
     if running is None:
         return () if state is None else state.replicas
     return running.adding or running.target
 
 
 def replica_rows(
-    asked: Iterable[AskedPartition], now: Reading, before: Reading | None = None
+    partitions: Iterable[AskedPartition], now: Reading, before: Reading | None = None
 ) -> list[ReplicaRow]:
     """A row for each replica, by partition; with rates and times where there was a reading before."""
     return [
         _row(one.partition, broker, now, before)
-        for one in sorted(asked, key=lambda a: a.partition)
+        for one in sorted(partitions, key=lambda a: a.partition)
         for broker in replicas_of(one, now.look) or [None]
     ]
 

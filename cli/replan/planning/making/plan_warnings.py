@@ -45,7 +45,7 @@ def plan_warnings(
     `differs`: what differs of the part that is planned. `without_leader`: partitions of which the plan says so already;
     `refused` ones keep the list that they have.
     """
-    aligned, asked = comparison.aligned, comparison.wanted
+    aligned, wanted = comparison.aligned, comparison.wanted
     placement, snapshot = aligned.placement, aligned.snapshot
     yield from _leaderless(snapshot, without_leader)
     for down in brokers_down(snapshot):
@@ -59,9 +59,9 @@ def plan_warnings(
     yield from _unclean(snapshot)
     yield from comparison.warnings
     yield from _unknown_racks(placement, snapshot)
-    if len(asked.chosen.unjudged):
+    if len(wanted.chosen.unjudged):
         unknown: Facts = {"brokers": tuple(sorted(snapshot.brokers_of_unknown_rack()))}
-        kept = _named(_names_of(snapshot, asked.chosen.unjudged))
+        kept = _named(_names_of(snapshot, wanted.chosen.unjudged))
         yield PlanWarning(WarningKind.RACK_NOT_TOLD, {**unknown, **kept})
     racks = RequiredRacks.of(aligned)
     yield from _fewer_racks(racks, moves)
@@ -71,7 +71,7 @@ def plan_warnings(
     if converging.num_rows:
         yield PlanWarning(WarningKind.CONVERGING, _named(converging))
     yield from _blacklist(placement, snapshot)
-    yield from _min_isr_above_replicas(aligned, asked, refused)
+    yield from _min_isr_above_replicas(aligned, wanted, refused)
     unread = {} if placement.standing is None else unread_brokers(placement.standing, snapshot)
     for broker, rate in unread.items():
         yield PlanWarning(WarningKind.STANDING_UNREAD, {"where": str(rate.where), "broker": broker})
@@ -79,22 +79,22 @@ def plan_warnings(
         for idle, broker, side in without_replicas(placement.standing, aligned.intents, snapshot):
             at: Facts = {"where": str(idle.where), "broker": broker, "side": side}
             yield PlanWarning(WarningKind.STANDING_WITHOUT_REPLICAS, at)
-    yield from _acknowledged(placement, snapshot, comparison.left)
+    yield from _acknowledged(placement, snapshot, comparison.unacknowledged)
 
 
 def _min_isr_above_replicas(
-    aligned: Alignment, asked: WantedLists, refused: Collection[TopicPartition]
+    aligned: Alignment, wanted: WantedLists, refused: Collection[TopicPartition]
 ) -> Iterator[PlanWarning]:
     """Topics whose min.insync.replicas no list can reach: min(m, assigned) holds (Partition.effectiveMinIsr)."""
     snapshot = aligned.snapshot
-    names, codes = topics_of(asked.table)
-    wished = list_lengths(asked.table.column("replicas"))
+    names, codes = topics_of(wanted.table)
+    wished = list_lengths(wanted.table.column("replicas"))
     lengths = wished.copy()
     if refused:
         stay = aligned.observed.rows(named_partitions(sorted(refused)))
-        kept = np.isin(asked.rows, stay[stay >= 0])
+        kept = np.isin(wanted.rows, stay[stay >= 0])
         held = list_lengths(snapshot.partitions.column("replicas"))
-        lengths[kept] = held[asked.rows[kept]]
+        lengths[kept] = held[wanted.rows[kept]]
     shortest = np.full((2, len(names)), np.iinfo(np.int64).max)
     for of, counted in zip(shortest, (wished, lengths), strict=True):
         np.minimum.at(of, codes, counted)
@@ -111,9 +111,9 @@ def _min_isr_above_replicas(
 
 
 def _acknowledged(
-    placement: Placement, snapshot: Snapshot, left: Unacknowledged
+    placement: Placement, snapshot: Snapshot, unacknowledged: Unacknowledged
 ) -> Iterator[PlanWarning]:
-    for entry, names in left.known:
+    for entry, names in unacknowledged.acknowledged:
         facts: Facts = {"where": str(entry.where), "reason": entry.reason, "expires": entry.expires}
         listed: Facts = {"partitions": tuple(map(str, names[:NAMES_SHOWN])), "count": len(names)}
         yield PlanWarning(WarningKind.ACKNOWLEDGED, {**facts, **listed})

@@ -60,7 +60,7 @@ from replan.planning.safety.placing_refusals import (
     placing_refusals,
 )
 from replan.planning.safety.plan_invariants import require_invariants
-from replan.planning.safety.refusals import Judge
+from replan.planning.safety.refusals import SafetyRules
 
 NOTHING_ALLOWED: Mapping[Measure, int] = {}
 
@@ -277,7 +277,7 @@ def _all_not_placed(comparison: Comparison) -> Iterator[Refusal]:
     yield from fewer_partitions(comparison.aligned)
     for refusal in placing_refusals(
         comparison.wanted.chosen.impossible,
-        comparison.left.unplaceable,
+        comparison.unacknowledged.unplaceable,
         comparison.aligned.intents.rules,
         comparison.aligned.snapshot,
     ):
@@ -302,16 +302,16 @@ def _moves(comparison: Comparison, part: PlannedPart, volumes: Sequence[Volume])
     """A move of each difference that safety lets be removed, as far as the disks have room."""
     snapshot, differs = (
         comparison.aligned.snapshot,
-        part.differences(comparison.left.differences),
+        part.differences(comparison.unacknowledged.differences),
     )
-    rules = Judge.of(snapshot)
-    known = _lookups(comparison.aligned, differs.table, rules.nameable)
-    racks = RequiredRacks.of(known.aligned)
+    rules = SafetyRules.of(snapshot)
+    lookups = _lookups(comparison.aligned, differs.table, rules.nameable)
+    racks = RequiredRacks.of(lookups.aligned)
     safe: list[ObservedMove] = []
     refused: list[Refusal] = []
     remember: set[TopicPartition] = set()
     for difference, state in _differences(differs, comparison.wanted, snapshot):
-        move = _move(difference, state, known)
+        move = _move(difference, state, lookups)
         unsafe = [*rules.refusals(move, state), *racks.refusals(move)]
         refused += unsafe
         if not unsafe:
@@ -391,20 +391,20 @@ def _lookups(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId
 
 
 def _differences(
-    differs: Differences, asked: WantedLists, snapshot: Snapshot
+    differs: Differences, wanted: WantedLists, snapshot: Snapshot
 ) -> Iterator[tuple[MoveWanted, PartitionState]]:
     """What a move can remove, with what is observed, by topic and partition."""
     planned = np.flatnonzero(np.isin(differs.table.column("kind"), MOVABLE))
     table = take(differs.table, planned)
     at = differs.positions[planned]
-    rows = asked.rows[at]
+    rows = wanted.rows[at]
     marks = (
-        asked.explicit[at],
-        asked.demoted[at],
-        asked.remember[at],
-        asked.ordered[at],
-        asked.led[at],
-        asked.chosen.for_balance[rows],
+        wanted.explicit[at],
+        wanted.demoted[at],
+        wanted.remember[at],
+        wanted.ordered[at],
+        wanted.led[at],
+        wanted.chosen.for_balance[rows],
     )
     states = snapshot.states(rows.tolist())
     for row, state, *of in zip(table.to_pylist(), states, *marks, strict=True):
@@ -412,16 +412,16 @@ def _differences(
         yield MoveWanted(kind, declared, *map(bool, of)), state
 
 
-def _move(difference: MoveWanted, state: PartitionState, known: Lookups) -> Move:
+def _move(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> Move:
     topic = state.partition.topic
-    settings = known.settings[topic]
-    entry = known.aligned.placement.topics.get(topic) or known.aligned.intents.rules.get(topic)
+    settings = lookups.settings[topic]
+    entry = lookups.aligned.placement.topics.get(topic) or lookups.aligned.intents.rules.get(topic)
     return move_of(
         state,
         difference.declared,
         settings,
-        reason_of(difference, state, known),
-        known.nameable,
+        reason_of(difference, state, lookups),
+        lookups.nameable,
         elect=difference.led
         and (difference.ordered or difference.kind is not DifferenceKind.REPLICAS),
         below_min_isr=entry is not None and entry.below_min_isr,

@@ -22,7 +22,7 @@ from replan.planning.recovery.choose import (
     Unrecoverable,
     chosen_recovery,
 )
-from replan.planning.recovery.recovery import Method, Recovery
+from replan.planning.recovery.recovery import Recovery, RecoveryMethod
 
 RECOVERY_RULES = {
     RecoveryObstacle.REASSIGNED: RefusalRule.RECOVERY_REASSIGNED,
@@ -54,8 +54,8 @@ def leaderless(snapshot: Snapshot) -> tuple[TopicPartition, ...]:
 
 
 STRATEGY_METHODS = {
-    RecoveryStrategy.BALANCED: Method.BALANCED,
-    RecoveryStrategy.AGGRESSIVE: Method.AGGRESSIVE,
+    RecoveryStrategy.BALANCED: RecoveryMethod.BALANCED,
+    RecoveryStrategy.AGGRESSIVE: RecoveryMethod.AGGRESSIVE,
 }
 
 

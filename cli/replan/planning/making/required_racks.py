@@ -44,8 +44,8 @@ class RequiredRacks(Struct, frozen=True):
 
     def refusals(self, move: Move) -> Iterator[Refusal]:
         """A move that takes racks away from the live replicas."""
-        required, left = self.narrow(move), self._number(move.target)
-        if required is None or left >= self._number(self.live.intersection(move.original)):
+        required, racks = self.narrow(move), self._number(move.target)
+        if required is None or racks >= self._number(self.live.intersection(move.original)):
             return
         yield Refusal(
             *move.partition,
@@ -53,7 +53,7 @@ class RequiredRacks(Struct, frozen=True):
             {
                 "where": str(required.where),
                 "needed": required.racks or 0,
-                "available": left,
+                "available": racks,
                 "target": move.target,
             },
         )

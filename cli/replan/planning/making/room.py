@@ -107,11 +107,11 @@ class Disks(Struct):
                 if chosen.volume.usable is not None:
                     chosen.volume.usable -= move.bytes
         for broker in move.leaving:
-            left = self._left(move.partition, broker)
-            if left is not None:
-                left.logs = max(0, left.logs - 1)
-                if left.volume.usable is not None:
-                    left.volume.usable += move.bytes
+            directory = self._left(move.partition, broker)
+            if directory is not None:
+                directory.logs = max(0, directory.logs - 1)
+                if directory.volume.usable is not None:
+                    directory.volume.usable += move.bytes
 
     def _left(self, partition: TopicPartition, broker: BrokerId) -> _Directory | None:
         dirs = self.dirs.get(broker, [])
@@ -214,17 +214,17 @@ def _meant(moves: Sequence[Move], dirs: Sequence[_Directory]) -> dict[str, deque
     """Which of the moves to one broker each directory shall get, in their order."""
     logs = {d.path: d.logs for d in dirs}
     copies = {id(d.volume): _Volume(UNKNOWN_ROOM if d.usable is None else d.usable) for d in dirs}
-    left = {d.path: copies[id(d.volume)] for d in dirs}
+    by_path = {d.path: copies[id(d.volume)] for d in dirs}
     gets = dict.fromkeys(logs, 0)
     for _ in moves:
-        path = min(logs, key=lambda p: (logs[p], left[p].usable or 0, p))
+        path = min(logs, key=lambda p: (logs[p], by_path[p].usable or 0, p))
         logs[path] += 1
         gets[path] += 1
     chosen: dict[TopicPartition, str] = {}
     for move in sorted(moves, key=lambda m: (-m.bytes, m.partition)):
-        path = max((p for p in gets if gets[p]), key=lambda p: (left[p].usable or 0, p))
+        path = max((p for p in gets if gets[p]), key=lambda p: (by_path[p].usable or 0, p))
         gets[path] -= 1
-        left[path].usable = (left[path].usable or 0) - move.bytes
+        by_path[path].usable = (by_path[path].usable or 0) - move.bytes
         chosen[move.partition] = path
     return {path: deque(m for m in moves if chosen[m.partition] == path) for path in logs}
 

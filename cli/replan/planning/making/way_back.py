@@ -29,7 +29,7 @@ from replan.planning.plans.origins import Grown, Origin
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, value_of
-from replan.planning.safety.refusals import Judge
+from replan.planning.safety.refusals import SafetyRules
 from replan.wording import NAMES_SHOWN
 
 
@@ -60,7 +60,7 @@ class WayBack(Struct, frozen=True, kw_only=True):
 
 def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
     """The plan back. Raises LimitExceeded where it changes more than the limits allow."""
-    judge, settings = Judge.of(snapshot), snapshot.all_settings()
+    rules, settings = SafetyRules.of(snapshot), snapshot.all_settings()
     judged: list[ObservedMove] = []
     refused: list[Refusal] = []
     changed: list[TopicPartition] = []
@@ -71,10 +71,10 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
             continue
         if not origin.led and state.leader == origin.original[0]:
             led_on.append(origin.partition)
-        move = _move(origin, state, wanted, settings[origin.partition.topic], judge.nameable)
+        move = _move(origin, state, wanted, settings[origin.partition.topic], rules.nameable)
         if move is None:
             continue
-        unsafe = judge.refusals(move, state)
+        unsafe = rules.refusals(move, state)
         refused.extend(unsafe)
         if not unsafe:
             judged.append((move, state))

@@ -48,12 +48,12 @@ class Lookups(Struct, frozen=True):
     """Of all registered brokers."""
 
 
-def reason_of(difference: MoveWanted, state: PartitionState, known: Lookups) -> MoveReason:
+def reason_of(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> MoveReason:
     """Why it moves; both reasons where a list has other members and something else asks for its order."""
-    order = _order(difference, state, known)
+    order = _order(difference, state, lookups)
     if difference.kind is DifferenceKind.REPLICAS:
-        return replace(_replicas(difference, state, known), order=order)
-    return order or _plain(difference, state, known)
+        return replace(_replicas(difference, state, lookups), order=order)
+    return order or _plain(difference, state, lookups)
 
 
 def _replicas(difference: MoveWanted, state: PartitionState, known: Lookups) -> MoveReason:
@@ -73,40 +73,40 @@ def _replicas(difference: MoveWanted, state: PartitionState, known: Lookups) -> 
     return MoveReason(ReasonKind.RULE, rule=rule.pattern, key=key)
 
 
-def _order(difference: MoveWanted, state: PartitionState, known: Lookups) -> MoveReason | None:
+def _order(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> MoveReason | None:
     """What an overlay asks for, if one is meant: the leader blacklist, a preferred leader."""
     topic = state.partition.topic
-    entries = known.listed[topic]
-    lifted = _lifted(difference, state, known)
+    entries = lookups.listed[topic]
+    lifted = _lifted(difference, state, lookups)
     if lifted:
         return MoveReason(ReasonKind.BLACKLIST_LIFTED, lifted[0])
     replaced = difference.kind is DifferenceKind.REPLICAS
-    asked = difference.declared if replaced else (state.leader, *state.replicas)
-    listed = [entries[b] for b in asked if b is not None and b in entries]
+    brokers = difference.declared if replaced else (state.leader, *state.replicas)
+    listed = [entries[b] for b in brokers if b is not None and b in entries]
     led = difference.kind is DifferenceKind.LEADER and state.leader in entries
     if listed and (difference.demoted or led):
         return _entry(ReasonKind.LEADER_BLACKLIST, listed[0])
     first = difference.declared[0]
-    last = _led_last(difference, state, known)
+    last = _led_last(difference, state, lookups)
     if last is not None:
         return MoveReason(ReasonKind.LAST_LEADER, broker=last)
-    preferred = known.aligned.placement.preferred_leaders.get(state.partition)
+    preferred = lookups.aligned.placement.preferred_leaders.get(state.partition)
     if preferred is not None and preferred.broker == first:
         return MoveReason(ReasonKind.PREFERRED_LEADER, broker=first)
-    rule = known.aligned.intents.leaders.get(topic)
+    rule = lookups.aligned.intents.leaders.get(topic)
     if rule is not None and first != state.replicas[0]:
         return MoveReason(ReasonKind.PREFERRED_LEADER, broker=first, rule=rule.pattern)
     return None
 
 
-def _led_last(difference: MoveWanted, state: PartitionState, known: Lookups) -> BrokerId | None:
+def _led_last(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> BrokerId | None:
     """A broker of `lastLeaders` that leads, or stands before another that is not to stand behind it."""
-    last = known.last
+    last = lookups.last
     if difference.kind is DifferenceKind.LEADER:
         return state.leader if state.leader in last else None
     kept = [b for b in state.replicas if b in difference.declared]
-    asked = [b for b in difference.declared if b in kept]
-    for was, now in zip(kept, asked, strict=True):
+    declared = [b for b in difference.declared if b in kept]
+    for was, now in zip(kept, declared, strict=True):
         if was != now:
             return was if last.get(was, 0) > last.get(now, 0) else None
     return None
@@ -125,12 +125,12 @@ def _lifted(difference: MoveWanted, state: PartitionState, known: Lookups) -> Re
     return tuple(b for b in difference.declared if b in forward and b not in entries)
 
 
-def _plain(difference: MoveWanted, state: PartitionState, known: Lookups) -> MoveReason:
+def _plain(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> MoveReason:
     if difference.kind is DifferenceKind.LEADER:
         return MoveReason(ReasonKind.LEADER, leader=state.leader, broker=difference.declared[0])
     if difference.balanced and difference.declared[0] != state.replicas[0]:
         return MoveReason(ReasonKind.BALANCE)
-    rule = known.aligned.intents.leaders.get(state.partition.topic)
+    rule = lookups.aligned.intents.leaders.get(state.partition.topic)
     if rule is not None and rule.racks:
         return MoveReason(ReasonKind.ORDER, rule=rule.pattern)
     return MoveReason(ReasonKind.ORDER if difference.explicit else ReasonKind.REMEMBERED_ORDER)

@@ -29,9 +29,9 @@ afterwards, by the same flow (`leaders`): who leads changes no list's members.
 
 Invariants: no broker comes to hold or to lead more of a topic than its share, rounded up, and one, while there is
 another way (`spread`). A balance moves a second replica of a partition only where one each does not do. Of each result
-`judge` finds nothing; it is written apart from the makers and shares only the nouns of `problem`. The same problem
-gives the same choice on any machine; the order of partitions and brokers in it is fixed by their names. Everything here
-is pure.
+`broken_rules` finds nothing; it is written apart from the makers and shares only the nouns of `problem`. The same
+problem gives the same choice on any machine; the order of partitions and brokers in it is fixed by their names.
+Everything here is pure.
 
 Not here: what a placement file says (`placement_file`), which rows a cluster has (`comparison`), whether a move is safe
 (`safety`), and sentences (`reporting`).

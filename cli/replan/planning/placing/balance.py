@@ -42,8 +42,8 @@ def balance(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Fla
     """
     rows = placed_by_rule(problem, placed)
     limited = bool((problem.brokers.room < NO_LIMIT).any())
-    asked = [tolerance for tolerance in problem.balance if not tolerance.measure.of_leaders]
-    if not len(rows) or not (asked or limited):
+    tolerances = [tolerance for tolerance in problem.balance if not tolerance.measure.of_leaders]
+    if not len(rows) or not (tolerances or limited):
         return Balanced()
     mine, base = at.find(lists[rows]), at.find(problem.partitions.current[rows])
     before = mine.copy()
@@ -56,7 +56,7 @@ def balance(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Fla
         _most_replicas(problem, rows, mine, tolerance, elsewhere)
         if tolerance.measure is BalanceMeasure.MAX_REPLICAS
         else _goal(problem, rows, mine, tolerance, below)
-        for tolerance in asked
+        for tolerance in tolerances
     ]
     balanced = Balanced()
     if not _is_balanced(problem, rows, mine, goals, room):

@@ -146,8 +146,8 @@ def _once(problem: PlacementProblem) -> Choice:
 
 def _in_order(problem: PlacementProblem, imbalances: Iterable[Imbalance]) -> tuple[Imbalance, ...]:
     """As they are asked for, the first counts most."""
-    asked = [tolerance.measure for tolerance in problem.balance]
-    return tuple(sorted(imbalances, key=lambda imbalance: asked.index(imbalance.measure)))
+    measures = [tolerance.measure for tolerance in problem.balance]
+    return tuple(sorted(imbalances, key=lambda imbalance: measures.index(imbalance.measure)))
 
 
 def _by_size(rows: Ints, problem: PlacementProblem) -> Ints:

@@ -63,7 +63,7 @@ def _likely(
     """
     lists, stays, partitions = lists[rows], stays[rows], problem.partitions
     rule, factor = partitions.rule[rows], partitions.factor[rows]
-    spread = np.array([of.layout is Layout.RACK for of in problem.rules])[rule]
+    spread = np.array([r.layout is Layout.RACK for r in problem.rules])[rule]
     most = np.where(spread, _most(problem, rule, factor), factor)
     group = np.where(spread[:, None], at.racks(problem.brokers.rack)[lists], 0)
     leads = stays & (lists == at.find(partitions.leader)[rows][:, None])

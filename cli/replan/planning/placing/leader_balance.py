@@ -59,10 +59,10 @@ def balance_leaders(
     problem: PlacementProblem, at: Positions, lists: Matrix, placed: Flags
 ) -> tuple[Imbalance, ...]:
     """Change who comes first in `lists`, as ids."""
-    asked = [tolerance for tolerance in problem.balance if tolerance.measure.of_leaders]
+    tolerances = [tolerance for tolerance in problem.balance if tolerance.measure.of_leaders]
     leading = problem.leading
     rows = placed_by_rule(problem, placed)
-    if not asked or leading is None or not len(rows):
+    if not tolerances or leading is None or not len(rows):
         return ()
     rows = rows[~leading.declared[rows]]
     members = at.find(lists[rows])
@@ -77,7 +77,7 @@ def balance_leaders(
         problem, rows, before, _able_to_take(problem, rows, before, may_lead), spread
     )
     _spread_topics(steps)
-    goals = [_goal(problem, rows, steps, may_lead, tolerance) for tolerance in asked]
+    goals = [_goal(problem, rows, steps, may_lead, tolerance) for tolerance in tolerances]
     imbalances = Search(steps, problem.budget, problem.brokers.ids).run(goals)
     heads = steps.lists[:, 0]
     changed = np.flatnonzero(heads != before)

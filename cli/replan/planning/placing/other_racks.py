@@ -33,9 +33,9 @@ def other_racks(problem: PlacementProblem, at: Positions, base: Matrix, settled:
     sizes = problem.partitions.bytes
     held = amounts(base, sizes, len(at.ids))
     held[: at.count] += np.where(drained[: at.count], 0, problem.brokers.bytes)
-    able_of = [(of.candidates & problem.brokers.open).tobytes() for of in problem.rules]
+    able_of = [(rule.candidates & problem.brokers.open).tobytes() for rule in problem.rules]
     for able in dict.fromkeys(able_of):
-        of_rules = np.array([of == able for of in able_of])
+        of_rules = np.array([some == able for some in able_of])
         some = rows[of_rules[problem.partitions.rule[rows]]]
         loads = _RackLoads(rack, held, drained, np.frombuffer(able, dtype=bool), problem)
         for row in some[np.argsort(-sizes[some], kind="stable")].tolist():
@@ -54,7 +54,7 @@ def _movable(
     lists, rule = base[rows], partitions.rule[rows]
     leaves = (drained[lists] & (lists >= 0)).sum(axis=1)
     stays = may_stay(problem, at, lists, rule).sum(axis=1)
-    anywhere = np.array([of.layout in ANYWHERE for of in problem.rules])[rule]
+    anywhere = np.array([r.layout in ANYWHERE for r in problem.rules])[rule]
     movable: Ints = rows[
         anywhere
         & (leaves == 1)

@@ -160,7 +160,7 @@ class Imbalance(Struct, frozen=True):
     """The balance is not as near as is asked for, and the moves that were found bring it no nearer."""
 
     measure: BalanceMeasure
-    asked: Fraction
+    within: Fraction
     reached: Fraction
     """The tolerance that would do."""
     brokers: tuple[int, ...]

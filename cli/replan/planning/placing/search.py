@@ -160,24 +160,24 @@ class Search:
     def _imbalance(self, goal: Goal, steps: int | None) -> list[Imbalance]:
         if isinstance(goal.aim, TopMost):
             return self._too_many(goal, goal.aim.elsewhere)
-        asked = goal.tolerance.within
+        within = goal.tolerance.within
         used = self._used(goal.units)
-        reached = goal.aim.beyond(used, asked)
+        reached = goal.aim.beyond(used, within)
         if not reached:
             return []
         brokers, full = (
             tuple(self._ids[of].tolist()) for of in (list(reached), np.flatnonzero(goal.full(used)))
         )
         nearest = Fraction(max(reached.values()), PARTS)
-        return [Imbalance(goal.tolerance.measure, asked, nearest, brokers, steps, full)]
+        return [Imbalance(goal.tolerance.measure, within, nearest, brokers, steps, full)]
 
     def _too_many(self, goal: Goal, elsewhere: Ints) -> list[Imbalance]:
-        asked, has = goal.tolerance.within, self._used(goal.units) + elsewhere
-        far = np.flatnonzero(has > int(asked))
+        within, has = goal.tolerance.within, self._used(goal.units) + elsewhere
+        far = np.flatnonzero(has > int(within))
         if not len(far):
             return []
         brokers = tuple(int(b) for b in self._ids[far])
-        return [Imbalance(goal.tolerance.measure, asked, Fraction(int(has.max())), brokers, None)]
+        return [Imbalance(goal.tolerance.measure, within, Fraction(int(has.max())), brokers, None)]
 
 
 def _inside(bounds: Bounds, held: Sequence[BrokerTotals]) -> Bounds:

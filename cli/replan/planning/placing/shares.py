@@ -168,13 +168,13 @@ class Aim(Struct):
 
     def beyond(self, counts: Ints, tolerance: Fraction) -> dict[int, int]:
         """The brokers that are not within a tolerance, and that within which each of them is, in thousandths."""
-        asked, far = int(tolerance * PARTS), {}
+        allowed, far = int(tolerance * PARTS), {}
         for broker, count in enumerate(counts.tolist()):
 
             def holds(parts: int, broker: int = broker, count: int = count) -> bool:
                 return self.least(broker, parts) <= count <= self.most(broker, parts)
 
-            if not holds(asked):
+            if not holds(allowed):
                 far[broker] = least_that(holds)
         return far
 

@@ -287,8 +287,8 @@ def log_dir_balance(
 
 def _tolerance(placement: Placement) -> Fraction | None:
     """Within which part of their shares directories are to be; None where no balance asks for it."""
-    asked = [] if placement.balance is None else placement.balance.tolerances
-    return next((t.within for t in asked if t.measure is BalanceMeasure.LOG_DIRS), None)
+    tolerances = [] if placement.balance is None else placement.balance.tolerances
+    return next((t.within for t in tolerances if t.measure is BalanceMeasure.LOG_DIRS), None)
 
 
 def concerns_log_dirs(placement: Placement) -> bool:

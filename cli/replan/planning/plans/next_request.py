@@ -58,10 +58,10 @@ def next_request(move: Move, state: PartitionState | None, *, settled: bool) -> 
     """
     if state is None or state.topic_id != move.topic_id:
         return Stale(move.topic_id, None if state is None else state.topic_id)
-    asked = _ask(move, state, settled=settled)
-    if state.leader is None and isinstance(asked, Request):
+    step = _ask(move, state, settled=settled)
+    if state.leader is None and isinstance(step, Request):
         return Wait(frozenset(), leaderless=True)
-    return asked
+    return step
 
 
 def _ask(move: Move, state: PartitionState, *, settled: bool) -> NextStep:

@@ -33,14 +33,14 @@ class Candidate(Struct, frozen=True):
     """What an earlier snapshot knew of its log, where nothing is known now."""
 
     @property
-    def known(self) -> ReplicaLog | None:
+    def known_log(self) -> ReplicaLog | None:
         """Its log, where it answered."""
         return self.log if self.alive and isinstance(self.log, ReplicaLog) else None
 
     @property
     def last_known(self) -> ReplicaLog | None:
         """What is known of its log: from now, or from an earlier snapshot."""
-        return self.known or self.earlier_log
+        return self.known_log or self.earlier_log
 
 
 class Tail(Form, frozen=True):
@@ -80,12 +80,12 @@ def candidates(
     state: PartitionState,
     logs: LogsFound,
     live: Collection[BrokerId],
-    known: Collection[BrokerId],
+    registered: Collection[BrokerId],
     earlier_logs: LogsFound | None = None,
 ) -> tuple[Candidate, ...]:
     """The replicas of a partition in list order.
 
-    `known` are the registered brokers; `earlier_logs`: what an earlier snapshot knew of their logs.
+    `registered` are the registered brokers; `earlier_logs`: what an earlier snapshot knew of their logs.
     """
     eligible = {*state.isr, *state.elr}
     ranked: list[Candidate] = []
@@ -97,7 +97,7 @@ def candidates(
             Candidate(
                 broker=b,
                 alive=b in live,
-                registered=b in known,
+                registered=b in registered,
                 log=log,
                 eligible=b in eligible,
                 last_known_leader=b in state.last_known_elr,
@@ -109,12 +109,12 @@ def candidates(
 
 def best_candidate(among: Iterable[Candidate]) -> Candidate | None:
     """The candidate with the best log; of equal ones the first of the list."""
-    answered = [c for c in among if c.known is not None]
+    answered = [c for c in among if c.known_log is not None]
     return max(answered, key=_rank, default=None)
 
 
 def _rank(candidate: Candidate) -> tuple[int, int]:
-    return candidate.known.rank if candidate.known is not None else (-2, 0)
+    return candidate.known_log.rank if candidate.known_log is not None else (-2, 0)
 
 
 def parting(one: ReplicaLog, other: ReplicaLog) -> int:
@@ -170,8 +170,8 @@ def _without(tail: Tail, begin: int, end: int) -> Iterator[Tail]:
 def loss(among: Iterable[Candidate], leader: BrokerId) -> Loss:
     """What is lost where a replica leads."""
     members = tuple(among)
-    unknown = tuple(c.broker for c in members if c.known is None)
-    if all(c.known is None for c in members if c.broker == leader):
+    unknown = tuple(c.broker for c in members if c.known_log is None)
+    if all(c.known_log is None for c in members if c.broker == leader):
         return Loss.of(unknown=unknown)
     return Loss.of(
         lost({c.broker: c.last_known for c in members if c.last_known is not None}, leader), unknown

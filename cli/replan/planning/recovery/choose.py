@@ -19,7 +19,7 @@ from replan.model.names import BrokerId, led_by
 from replan.model.partition import PartitionState
 from replan.planning.recovery.candidates import Candidate, best_candidate, loss
 from replan.planning.recovery.log_forms import candidate_form
-from replan.planning.recovery.recovery import Method, Recovery
+from replan.planning.recovery.recovery import Recovery, RecoveryMethod
 
 
 class RecoveryObstacle(StrEnum):
@@ -48,7 +48,7 @@ class Unrecoverable(Struct, frozen=True):
 class RecoveryWish(Struct, frozen=True):
     """What a person or a placement wants for a partition."""
 
-    method: Method
+    method: RecoveryMethod
     desired: BrokerId | None = None
     """Of DESIGNATED."""
     given_up: frozenset[BrokerId] = frozenset()
@@ -84,10 +84,10 @@ def _led_again(
     clean = [c.broker for c in ranked if c.eligible and c.alive]
     if wish.desired is not None and wish.desired in clean:
         return _recovery(state, ranked, wish, wish.desired, clean=True)
-    if clean and wish.method is not Method.DESIGNATED:
+    if clean and wish.method is not RecoveryMethod.DESIGNATED:
         return _recovery(state, ranked, wish, clean[0], clean=True)
     missing = may_return(ranked, wish.given_up)
-    if missing and wish.method is not Method.AGGRESSIVE:
+    if missing and wish.method is not RecoveryMethod.AGGRESSIVE:
         return Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, missing)
     chosen = _chosen(state, ranked, wish)
     if isinstance(chosen, Unrecoverable):
@@ -103,7 +103,7 @@ def may_return(
     return tuple(
         c.broker
         for c in last_in_sync or ranked
-        if c.known is None and c.registered and c.broker not in given_up
+        if c.known_log is None and c.registered and c.broker not in given_up
     )
 
 
@@ -114,15 +114,15 @@ def _chosen(
     if first is not None and first.broker in state.adding:
         return Unrecoverable(RecoveryObstacle.REASSIGNED, (first.broker,))
     match wish.method:
-        case Method.DESIGNATED:
+        case RecoveryMethod.DESIGNATED:
             return _designated(ranked, wish.desired)
-        case Method.BALANCED | Method.AGGRESSIVE:
+        case RecoveryMethod.BALANCED | RecoveryMethod.AGGRESSIVE:
             first = best_candidate(c for c in ranked if c.broker not in state.adding)
-        case Method.UNCLEAN:
+        case RecoveryMethod.UNCLEAN:
             pass
     if first is None:
         return Unrecoverable(RecoveryObstacle.NOTHING_KNOWN, tuple(c.broker for c in ranked))
-    if first.known is None:
+    if first.known_log is None:
         return Unrecoverable(RecoveryObstacle.UNKNOWN_LOG, (first.broker,))
     return first
 
@@ -135,7 +135,9 @@ def _designated(
     if not candidate.alive:
         return Unrecoverable(RecoveryObstacle.NOT_LIVE, named)
     return (
-        Unrecoverable(RecoveryObstacle.UNKNOWN_LOG, named) if candidate.known is None else candidate
+        Unrecoverable(RecoveryObstacle.UNKNOWN_LOG, named)
+        if candidate.known_log is None
+        else candidate
     )
 
 

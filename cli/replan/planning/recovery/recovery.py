@@ -13,7 +13,7 @@ from replan.planning.recovery.candidates import Candidate, Loss
 from replan.planning.recovery.log_forms import CandidateForm, read_candidate
 
 
-class Method(StrEnum):
+class RecoveryMethod(StrEnum):
     """By what a leader is chosen."""
 
     BALANCED = "balanced"
@@ -26,11 +26,11 @@ class Method(StrEnum):
     """The one that was named."""
 
 
-METHOD_WORDS: Mapping[Method, str] = {
-    Method.BALANCED: "the best log",
-    Method.AGGRESSIVE: "the best log that answers",
-    Method.UNCLEAN: "the first live replica, as Kafka chooses",
-    Method.DESIGNATED: "the one that was named",
+METHOD_WORDS: Mapping[RecoveryMethod, str] = {
+    RecoveryMethod.BALANCED: "the best log",
+    RecoveryMethod.AGGRESSIVE: "the best log that answers",
+    RecoveryMethod.UNCLEAN: "the first live replica, as Kafka chooses",
+    RecoveryMethod.DESIGNATED: "the one that was named",
 }
 
 
@@ -46,7 +46,7 @@ class Recovery(Form, PlannedStep, frozen=True, kw_only=True, dict=True):
     """The list that was found."""
     order: ReplicaList
     """The same replicas with the chosen one first, without brokers that are not registered."""
-    method: Method
+    method: RecoveryMethod
     """By what the leader was chosen."""
     clean: bool
     """The chosen one is in the ISR or the ELR: nothing is lost, and no unclean election is asked for."""
@@ -108,8 +108,8 @@ class Recovery(Form, PlannedStep, frozen=True, kw_only=True, dict=True):
         """
         if (
             self.reassigned
-            or self.method is Method.UNCLEAN
-            or (self.clean and self.method is not Method.DESIGNATED)
+            or self.method is RecoveryMethod.UNCLEAN
+            or (self.clean and self.method is not RecoveryMethod.DESIGNATED)
         ):
             return False
         return self.order != self.original

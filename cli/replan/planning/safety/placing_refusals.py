@@ -64,7 +64,7 @@ class OutOfBalance(Struct, frozen=True):
         return {
             "where": str(self.where),
             "measure": imbalance.measure.value,
-            "asked": measure_text(imbalance.measure, imbalance.asked),
+            "asked": measure_text(imbalance.measure, imbalance.within),
             "reached": measure_text(imbalance.measure, imbalance.reached),
             "brokers": imbalance.brokers,
             "proved": "yes" if imbalance.steps is None else "no",
@@ -91,8 +91,8 @@ def out_of_balance(
     without: Sequence[Refusal],
 ) -> tuple[OutOfBalance, ...]:
     """Each measure that is not as near its shares as `balance` asks for; `without`: whom it had to do without."""
-    asked = placement.balance
-    if asked is None or not imbalances:
+    balance = placement.balance
+    if balance is None or not imbalances:
         return ()
     held = [*_acknowledged(chosen, placement, snapshot), *_refused(without)]
     drained = placement.drained
@@ -112,7 +112,7 @@ def out_of_balance(
     ]
     return tuple(
         OutOfBalance(
-            asked.place(far.measure),
+            balance.place(far.measure),
             far,
             tuple(capped(_rules_of(far, placement, snapshot), str, limit=CAUSES_SHOWN)),
             tuple(capped([*closed, *_full(far, placement)], str, limit=CAUSES_SHOWN)),

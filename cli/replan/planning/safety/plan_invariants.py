@@ -22,14 +22,14 @@ from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
 from replan.planning.comparison.diff import DifferenceKind, compare
 from replan.planning.comparison.overlays import lay_overlays
-from replan.planning.placing.judge import Finding
+from replan.planning.placing.broken_rules import Finding
 from replan.planning.plans.moves import Move, ObservedMove
 from replan.planning.plans.plan import Plan
 from replan.planning.safety.plan_laws import (
     Broken,
-    asked,
     broken_laws_text,
     lawful_alone,
+    not_asked_for,
     off_prefix,
 )
 
@@ -65,7 +65,7 @@ def broken_laws(
 
 
 def keeps_rules(snapshot: Snapshot, findings: Sequence[Finding]) -> Iterator[Broken]:
-    """The lists that were chosen keep the rules that they were chosen by: what the judge of `placing` found."""
+    """The lists that were chosen keep the rules that they were chosen by (`placing.broken_rules`)."""
     for finding in findings:
         [state] = snapshot.states([finding.row])
         name = str(state.partition)
@@ -79,20 +79,22 @@ def only_what_was_asked(
 ) -> Iterator[Broken]:
     """The plan is for this cluster, and moves from what is observed to something else."""
     if plan.cluster_id != snapshot.cluster_id:
-        yield asked("the plan", f"it is for cluster {plan.cluster_id}, not {snapshot.cluster_id}")
+        yield not_asked_for(
+            "the plan", f"it is for cluster {plan.cluster_id}, not {snapshot.cluster_id}"
+        )
     if dict(plan.racks) != {b.id: b.rack for b in snapshot.brokers}:
-        yield asked("the plan", "its brokers and racks are not those of the snapshot")
+        yield not_asked_for("the plan", "its brokers and racks are not those of the snapshot")
     for move, state in judged:
         name = move.partition
         if (move.original, move.topic_id) != (state.replicas, state.topic_id):
             observed = f"{list(state.replicas)} of topic id {state.topic_id}"
-            yield asked(
+            yield not_asked_for(
                 name, f"it is planned from {list(move.original)}, and {observed} is observed"
             )
         if move.is_leader_only and move.elect and state.leader == move.target[0]:
-            yield asked(name, f"it is where it belongs, {list(move.target)}, and is moved")
+            yield not_asked_for(name, f"it is where it belongs, {list(move.target)}, and is moved")
         if state.adding or state.removing:
-            yield asked(name, "a reassignment runs on it, and it is moved")
+            yield not_asked_for(name, "a reassignment runs on it, and it is moved")
 
 
 def unsafe_start(move: Move, state: PartitionState) -> Iterator[Broken]:
@@ -131,8 +133,8 @@ def arrives(
         preferred_leaders={**_balanced(placement, judged), **placement.preferred_leaders},
         leader_rules={p: r for p, r in placement.leader_rules.items() if not r.balanced},
     )
-    asked = lay_overlays(Alignment.of(declared, after))
-    left = compare(asked.table, after.partitions, asked.rows).table
+    wanted = lay_overlays(Alignment.of(declared, after))
+    left = compare(wanted.table, after.partitions, wanted.rows).table
     there = np.flatnonzero(np.asarray(left.column("kind")) != DifferenceKind.MISSING)
     for row in take(left, there).to_pylist():
         name = TopicPartition(row["topic"], row["partition"])

@@ -52,30 +52,36 @@ def lawful_alone(plan: Plan) -> Iterator[Broken]:
     for move in plan.moves:
         name = move.partition
         if name in names or name in refused:
-            yield asked(name, "it is moved twice" if name in names else "it is refused and moved")
+            yield not_asked_for(
+                name, "it is moved twice" if name in names else "it is refused and moved"
+            )
         names.add(name)
         if move.is_leader_only and not move.elect:
-            yield asked(name, f"it is where it belongs, {list(move.target)}, and is moved")
+            yield not_asked_for(name, f"it is where it belongs, {list(move.target)}, and is moved")
         yield from _in_itself(move, plan)
         yield from safe_at_every_prefix(move)
     yield from _recoveries(plan, names | refused)
     for create in plan.creates:
         if has_fixed_count(create.topic):
-            yield asked(create.first, "its topic must keep the number of its partitions")
+            yield not_asked_for(create.first, "its topic must keep the number of its partitions")
         gone = sorted({b for listed in create.lists for b in listed} - plan.racks.keys())
         if gone:
-            yield asked(create.first, f"it is created on {gone}, which the plan does not know")
+            yield not_asked_for(
+                create.first, f"it is created on {gone}, which the plan does not know"
+            )
         if len({len(listed) for listed in create.lists}) != 1:
-            yield asked(create.first, "the partitions are created with lists of different lengths")
+            yield not_asked_for(
+                create.first, "the partitions are created with lists of different lengths"
+            )
     if not plan.remember <= names:
-        yield asked("the plan", "it remembers orders of partitions that it does not move")
+        yield not_asked_for("the plan", "it remembers orders of partitions that it does not move")
 
 
 def _topic_ids(plan: Plan) -> Iterator[Broken]:
     """A topic has one id, and an id one topic: by it the journal knows partitions. No cluster shows anything else."""
-    known = {(str(c.topic), c.topic_id) for c in plan.all_changes if c.topic_id is not None}
+    topics = {(str(c.topic), c.topic_id) for c in plan.all_changes if c.topic_id is not None}
     names, ids = dict[TopicId, str](), dict[str, TopicId]()
-    for topic, topic_id in sorted(known):
+    for topic, topic_id in sorted(topics):
         other, another = names.setdefault(topic_id, topic), ids.setdefault(topic, topic_id)
         if other != topic:
             what = f"topics {other} and {topic} have the same id, {topic_id}"
@@ -88,13 +94,15 @@ def _topic_ids(plan: Plan) -> Iterator[Broken]:
 def _in_itself(move: Move, plan: Plan) -> Iterator[Broken]:
     """What a move says of itself fits together, and fits its plan."""
     if move.election is not None and not move.is_leader_only:
-        yield asked(
+        yield not_asked_for(
             move.partition, f"it is an election, and its list changes to {list(move.target)}"
         )
     # An election names no broker, so the list may have one that is not registered; who is to lead must be.
     gone = sorted(set(move.target[: 1 if move.is_leader_only else None]) - plan.racks.keys())
     if gone:
-        yield asked(move.partition, f"its target names {gone}, which the plan does not know")
+        yield not_asked_for(
+            move.partition, f"its target names {gone}, which the plan does not know"
+        )
     if not move.unnameable <= set(move.original):
         yield off_prefix(move, f"{sorted(move.unnameable)} are no replicas that could leave")
 
@@ -104,16 +112,20 @@ def _recoveries(plan: Plan, others: set[TopicPartition]) -> Iterator[Broken]:
     for recovery in plan.recoveries:
         name = recovery.partition
         if name in others:
-            yield asked(name, "it is led again, and it is moved or refused as well, or named twice")
+            yield not_asked_for(
+                name, "it is led again, and it is moved or refused as well, or named twice"
+            )
         others = others | {name}
         if not set(recovery.order) <= set(recovery.original) & plan.racks.keys():
             order = list(recovery.order)
-            yield asked(
+            yield not_asked_for(
                 name, f"its list {order} names brokers that hold no replica, or are not known"
             )
         chosen = next((c for c in recovery.candidates if c.broker == recovery.chosen), None)
-        if chosen is None or not (chosen.eligible if recovery.clean else chosen.known is not None):
-            yield asked(
+        if chosen is None or not (
+            chosen.eligible if recovery.clean else chosen.known_log is not None
+        ):
+            yield not_asked_for(
                 name, f"broker {recovery.chosen} is to lead it, and nothing shows that it can"
             )
 
@@ -162,7 +174,7 @@ def _keeps_min_isr(move: Move) -> Iterator[Broken]:
         )
 
 
-def asked(subject: object, message: str) -> Broken:
+def not_asked_for(subject: object, message: str) -> Broken:
     """What a plan asks for that it must not."""
     return Broken("only-what-was-asked", str(subject), f"{subject}: {message}")
 

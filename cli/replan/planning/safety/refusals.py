@@ -18,25 +18,25 @@ from replan.planning.plans.reasons import Facts, Refusal, RefusalRule
 RuleAndFacts = tuple[RefusalRule, Facts]
 
 
-class Judge(Struct, frozen=True):
+class SafetyRules(Struct, frozen=True):
     """The rules, with what they need to know of the cluster."""
 
     registered: frozenset[BrokerId]
     live: frozenset[BrokerId]
     cordoned: frozenset[BrokerId]
     remembered: Mapping[TopicPartition, RememberedOrder]
-    heading: Mapping[TopicPartition, Replicas]
+    own_targets: Mapping[TopicPartition, Replicas]
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> "Judge":
+    def of(cls, snapshot: Snapshot) -> "SafetyRules":
         """Make one that knows this cluster."""
-        known = snapshot.brokers
+        brokers = snapshot.brokers
         return cls(
-            frozenset(b.id for b in known),
-            frozenset(b.id for b in known if b.live),
-            frozenset(b.id for b in known if b.cordoned),
+            frozenset(b.id for b in brokers),
+            frozenset(b.id for b in brokers if b.live),
+            frozenset(b.id for b in brokers if b.cordoned),
             snapshot.remembered,
-            snapshot.heading,
+            snapshot.own_targets,
         )
 
     @property
@@ -56,15 +56,15 @@ class Judge(Struct, frozen=True):
                 "adding": running.adding,
                 "removing": running.removing,
             }
-            known = self.remembered.get(state.partition)
-            left = known is not None and (known.topic_id, known.left) == (
+            order = self.remembered.get(state.partition)
+            is_left = order is not None and (order.topic_id, order.left) == (
                 state.topic_id,
                 running.target,
             )
-            if state.partition in self.heading:
+            if state.partition in self.own_targets:
                 yield RefusalRule.OWN_RUNNING, lists
             else:
-                yield RefusalRule.LEFT_RUNNING if left else RefusalRule.RUNNING, lists
+                yield RefusalRule.LEFT_RUNNING if is_left else RefusalRule.RUNNING, lists
             return
         if state.leader is None:
             yield RefusalRule.NO_LEADER, {"inSync": state.isr, "target": move.target}

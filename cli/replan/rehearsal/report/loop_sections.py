@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from replan.model.declared.reconcile import DeviationKind
-from replan.rehearsal.loop_outcome import HeldTotal, KindTotal, LoopRehearsal, Weeks
+from replan.rehearsal.loop_outcome import HeldTotal, KindTotal, LoopOutcome, LoopRehearsal
 from replan.rehearsal.report.json import assumed, json_value
 from replan.rehearsal.report.pictures import weeks_chart
 from replan.rehearsal.report.sentences import assumptions
@@ -81,9 +81,9 @@ def _hours(seconds: float) -> str:
     return f"{seconds / HOUR_SECONDS:,.1f}".removesuffix(".0")
 
 
-def _kinds(acting: Weeks, idle: Weeks) -> Table:
-    without = {of.kind: of for of in idle.kinds}
-    mine = {of.kind: of for of in acting.kinds}
+def _kinds(acting: LoopOutcome, idle: LoopOutcome) -> Table:
+    without = {total.kind: total for total in idle.kinds}
+    mine = {total.kind: total for total in acting.kinds}
     rows = [
         row
         for kind in (*DeviationKind, None)
@@ -116,20 +116,20 @@ def _cells(of: KindTotal | None, right: str) -> tuple[str, ...]:
 def _held(held: Sequence[HeldTotal]) -> Table:
     rows = [
         (
-            HELD[type(of.reason)],
-            f"{of.times:,}",
-            duration(of.seconds),
-            duration(of.longest_seconds),
-            str(of.reason),
+            HELD[type(total.reason)],
+            f"{total.times:,}",
+            duration(total.seconds),
+            duration(total.longest_seconds),
+            str(total.reason),
         )
-        for of in held
+        for total in held
     ]
     heads = ("why", "times", "in all", "longest", "the longest")
     columns = [Column(head, right=0 < at < 4, prose=at == 4) for at, head in enumerate(heads)]
     return Table(columns, rows)
 
 
-def _rounds(acting: Weeks) -> Table:
+def _rounds(acting: LoopOutcome) -> Table:
     rows = [
         (
             f"{done.number:,}",
@@ -186,13 +186,13 @@ def render_loop_rehearsal_json(rehearsal: LoopRehearsal) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def _weeks(of: Weeks) -> dict[str, object]:
+def _weeks(outcome: LoopOutcome) -> dict[str, object]:
     return {
-        "seconds": of.seconds,
-        "state": of.state.value,
-        "reasons": msgspec.to_builtins(of.reasons),
-        "refused": list(of.refused),
-        "kinds": json_value(of.kinds),
+        "seconds": outcome.seconds,
+        "state": outcome.state.value,
+        "reasons": msgspec.to_builtins(outcome.reasons),
+        "refused": list(outcome.refused),
+        "kinds": json_value(outcome.kinds),
         "held": [
             {
                 "why": held.why,
@@ -201,17 +201,17 @@ def _weeks(of: Weeks) -> dict[str, object]:
                 "longestSeconds": held.longest_seconds,
                 "reason": msgspec.to_builtins(held.reason),
             }
-            for held in of.held
+            for held in outcome.held
         ],
-        "states": {state.value: seconds for state, seconds in of.states.items()},
+        "states": {state.value: seconds for state, seconds in outcome.states.items()},
         "rounds": [
             {
                 **msgspec.to_builtins(done),
-                "beganAt": done.began_at - of.began_at,
-                "endedAt": done.ended_at - of.began_at,
+                "beganAt": done.began_at - outcome.began_at,
+                "endedAt": done.ended_at - outcome.began_at,
             }
-            for done in of.rounds
+            for done in outcome.rounds
         ],
-        "copiedBytes": of.copied_bytes,
-        "partitionSeconds": json_value(of.lack),
+        "copiedBytes": outcome.copied_bytes,
+        "partitionSeconds": json_value(outcome.lack),
     }

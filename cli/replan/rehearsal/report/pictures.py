@@ -231,8 +231,8 @@ def copies_over_time(rehearsal: Rehearsal) -> str:
 def headroom_over_time(rehearsal: Rehearsal) -> str:
     """The least ISR headroom at each moment, as one SVG element."""
     total = max(rehearsal.seconds, 1.0)
-    points = [(of.at_seconds / total, float(of.replicas)) for of in rehearsal.headroom]
-    least = min(of.replicas for of in rehearsal.headroom)
+    points = [(sample.at_seconds / total, float(sample.replicas)) for sample in rehearsal.headroom]
+    least = min(sample.replicas for sample in rehearsal.headroom)
     return steps(points, _marks(total), f"ISR headroom over time, {least} at the least")
 
 

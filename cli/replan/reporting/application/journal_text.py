@@ -133,8 +133,8 @@ def _of_open(ledger: Ledger) -> list[Kept]:
 def _short(record: Kept) -> str:
     match record:
         case MoveRecord():
-            asked = "" if record.asked is None else f", last asked: {record.asked.kind}"
-            return f"{record.partition} {record.status}{asked}"
+            last = "" if record.asked is None else f", last asked: {record.asked.kind}"
+            return f"{record.partition} {record.status}{last}"
         case _:
             return json.dumps(_value(record), ensure_ascii=False)
 

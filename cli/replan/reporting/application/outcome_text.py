@@ -27,7 +27,7 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.reasons import Refusal, left_out_text
 from replan.planning.recovery.candidates import Candidate, Tail, best_candidate, parting
 from replan.planning.recovery.log_forms import candidate_form
-from replan.planning.recovery.recovery import Method
+from replan.planning.recovery.recovery import RecoveryMethod
 from replan.wording import NAMES_SHOWN, capped, count, duration, size
 
 
@@ -390,10 +390,10 @@ def _json(of: ElectionRow) -> dict[str, object]:
 
 
 TYPES = {
-    Method.BALANCED: "best-log",
-    Method.AGGRESSIVE: "best-log",
-    Method.UNCLEAN: "unclean",
-    Method.DESIGNATED: "designated",
+    RecoveryMethod.BALANCED: "best-log",
+    RecoveryMethod.AGGRESSIVE: "best-log",
+    RecoveryMethod.UNCLEAN: "unclean",
+    RecoveryMethod.DESIGNATED: "designated",
 }
 RecoveryRow = dict[str, object]
 KnownCandidates = Mapping[TopicPartition, Sequence[Candidate]]
@@ -401,7 +401,7 @@ NO_CANDIDATES: KnownCandidates = {}
 
 
 def render_recoveries_json(
-    method: Method,
+    method: RecoveryMethod,
     plan: Plan,
     outcome: Outcome | None = None,
     not_needed: Iterable[TopicPartition] = (),
@@ -486,10 +486,10 @@ def _candidates(ranked: Sequence[Candidate]) -> object:
 
 def _against(leading: Candidate | None, candidate: Candidate) -> RecoveryRow:
     """Where a log parts from the best one, what it lacks of it, and what it has beyond; in records."""
-    if leading is None or leading.known is None or candidate.known is None:
+    if leading is None or leading.known_log is None or candidate.known_log is None:
         return {}
-    begin = parting(leading.known, candidate.known)
-    lacks, beyond = leading.known.end - begin, candidate.known.end - begin
+    begin = parting(leading.known_log, candidate.known_log)
+    lacks, beyond = leading.known_log.end - begin, candidate.known_log.end - begin
     return {"partsAt": begin, "lacks": lacks, "beyond": max(0, beyond)}
 
 

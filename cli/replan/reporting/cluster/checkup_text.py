@@ -332,10 +332,12 @@ def missing_text(missing: Missing) -> str:
 def _clock(difference: ClockDifference, level: Level) -> str:
     ahead = "ahead of" if difference.ahead_seconds > 0 else "behind"
     apart = f"{duration(abs(difference.ahead_seconds))} {ahead} that of the active controller ({difference.controller})"
-    known = f"this machine's is {apart}, give or take {duration(difference.within_seconds)}"
+    sentence = f"this machine's is {apart}, give or take {duration(difference.within_seconds)}"
     if level is Level.OK:
-        return known
-    return f"{known}; dates in a placement and ages of snapshots go by this machine's: set it right"
+        return sentence
+    return (
+        f"{sentence}; dates in a placement and ages of snapshots go by this machine's: set it right"
+    )
 
 
 def render_checkup(checks: Sequence[Check]) -> str:

@@ -23,7 +23,7 @@ from replan.applying.views.standing import FoundThrottle, OpenApplication
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.planning.findings.health import Health, HealthState, Unhealthy
-from replan.planning.findings.replica_progress import ReplicaRow, ReplicaStatus, Standing
+from replan.planning.findings.replica_progress import ReassignmentState, ReplicaRow, ReplicaStatus
 from replan.reconciling.status import LoopStatus
 from replan.reporting.application.outcome_text import GROUP_NAMES_SHOWN
 from replan.reporting.application.progress_text import bar, stand
@@ -265,7 +265,7 @@ class ClusterStatus(Struct, frozen=True, kw_only=True):
     health: Health
     rows: Sequence[ReplicaRow]
     observed_at: str
-    standings: Mapping[TopicPartition, Standing] = field(default_factory=dict)
+    reassignments: Mapping[TopicPartition, ReassignmentState] = field(default_factory=dict)
     """Of the partitions that were named, or else of all that run."""
     named: bool = False
     """Whether partitions were named: then all of these are shown, and what has stopped counts."""
@@ -324,9 +324,11 @@ class ClusterStatus(Struct, frozen=True, kw_only=True):
     @property
     def stopped(self) -> list[TopicPartition]:
         """The partitions of a file that are not as it wants them, and do not run."""
-        return sorted(n for n, standing in self.standings.items() if standing is Standing.STOPPED)
+        return sorted(
+            n for n, standing in self.reassignments.items() if standing is ReassignmentState.STOPPED
+        )
 
-    def known(self, *, everything: bool = False) -> list[Line]:
+    def journal_lines(self, *, everything: bool = False) -> list[Line]:
         """The lines of the journal, and of throttles that it does not know."""
         application, progress = self.application, self.progress
         lines = []
@@ -386,15 +388,15 @@ def status_lines(status: ClusterStatus, *, everything: bool = False) -> list[Lin
         if rows
         else plain([NONE_RUNS])
     )
-    known = status.known(everything=everything)
+    lines_of_journal = status.journal_lines(everything=everything)
     if status.loop is not None:
-        known = [
-            *known,
+        lines_of_journal = [
+            *lines_of_journal,
             EMPTY_LINE,
             *loop_lines(status.loop, status.asked_at, everything=everything),
         ]
-        known = [*known, EMPTY_LINE]
-    return [*lines, *known, *plain([f"As of {status.observed_at}."])]
+        lines_of_journal = [*lines_of_journal, EMPTY_LINE]
+    return [*lines, *lines_of_journal, *plain([f"As of {status.observed_at}."])]
 
 
 def _ill(health: Health) -> bool:
@@ -468,7 +470,7 @@ def _running(status: ClusterStatus, limit: int | None) -> list[Line]:
 
 
 def _cells(row: ReplicaRow, status: ClusterStatus) -> tuple[str, ...]:
-    running = status.standings.get(row.partition) is Standing.RUNNING
+    running = status.reassignments.get(row.partition) is ReassignmentState.RUNNING
     return (
         row.partition.topic,
         str(row.partition.partition),
@@ -487,9 +489,11 @@ def render_status_markdown(status: ClusterStatus) -> str:
     text = f"## replan status\n\n{status.summary} As of {status.observed_at}.\n"
     text += "".join(f"\n**Warning:** {broker}\n" for broker in health.down)
     text += "".join(f"\n**Warning:** {escape(line)}\n" for line in health_warnings(health))
-    known = drawn(status.known()).splitlines()
-    if known:
-        text += "\n" + "".join(f"> {escape(text_line.strip())}  \n" for text_line in known)
+    lines_of_journal = drawn(status.journal_lines()).splitlines()
+    if lines_of_journal:
+        text += "\n" + "".join(
+            f"> {escape(text_line.strip())}  \n" for text_line in lines_of_journal
+        )
     if health.unhealthy:
         rows_of_health = (_unhealthy_row(a) for a in health.unhealthy)
         text += (
@@ -556,7 +560,7 @@ def render_status_json(status: ClusterStatus, indent: int | None = 2) -> str:
         "running": [replica_json(r) for r in status.rows],
         "asked": [
             {"topic": n.topic, "partition": n.partition, "state": standing}
-            for n, standing in sorted(status.standings.items())
+            for n, standing in sorted(status.reassignments.items())
             if status.named
         ],
         "application": None

@@ -155,11 +155,11 @@ def drift_summary(report: DriftReport) -> str:
 
 def acknowledged(report: DriftReport) -> list[str]:
     """A line about what is acknowledged, if anything is."""
-    known = report.drift.acknowledged
-    if not known:
+    partitions = report.drift.acknowledged
+    if not partitions:
         return []
-    names = ", ".join(capped(known, limit=NAMES_SHOWN))
-    return [f"{count(len(known), 'partition')} acknowledged, so not counted: {names}."]
+    names = ", ".join(capped(partitions, limit=NAMES_SHOWN))
+    return [f"{count(len(partitions), 'partition')} acknowledged, so not counted: {names}."]
 
 
 def electable(report: DriftReport) -> list[str]:
@@ -269,9 +269,9 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
     yield (
         "Another number of partitions than declared",
         [
-            (c.topic, f"declared {c.declared}", f"has {c.observed}", *_since(report, of))
+            (c.topic, f"declared {c.declared}", f"has {c.observed}", *_since(report, difference))
             for c in counts
-            for of in [_first(report, DriftClass.PARTITION_COUNT, c.topic)]
+            for difference in [_first(report, DriftClass.PARTITION_COUNT, c.topic)]
         ],
     )
     yield (
@@ -289,10 +289,10 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
                 str(s.setting),
                 f"has {s.worded(s.before)}",
                 f"declared {s.worded(s.after)}",
-                *_since(report, of),
+                *_since(report, difference),
             )
-            for of in standing
-            for s in ([] if of.setting is None else [of.setting])
+            for difference in standing
+            for s in ([] if difference.setting is None else [difference.setting])
         ],
     )
     for drift_class in (*(c for c in CLASSES if c not in LAST), *LAST):
@@ -426,12 +426,12 @@ def _by_class(report: DriftReport) -> Iterator[Block]:
     for drift_class, (title, way_out) in CLASSES.items():
         rows = [
             (
-                subject(of),
-                MEANINGS[of.kind],
-                *declared_and_observed(of),
-                *(since(report, of) for _ in ages),
+                subject(difference),
+                MEANINGS[difference.kind],
+                *declared_and_observed(difference),
+                *(since(report, difference) for _ in ages),
             )
-            for of in differences(report, drift_class)
+            for difference in differences(report, drift_class)
         ]
         if rows:
             yield Heading(title, len(rows))

@@ -68,13 +68,13 @@ def _declared(explanation: Explanation) -> Iterator[ExplanationLine]:
         others = ", ".join(topic for topic in group.topics if topic != mine)
         yield "apart", f"shares no broker with {others}, at {group.where}"
     if explanation.required is not None:
-        asked = explanation.required
+        required = explanation.required
         least = [
             count(number, noun)
-            for number, noun in ((asked.replication_factor, "replica"), (asked.racks, "rack"))
+            for number, noun in ((required.replication_factor, "replica"), (required.racks, "rack"))
             if number is not None
         ]
-        yield "required", f"at least {' and '.join(least)}, at {asked.where}"
+        yield "required", f"at least {' and '.join(least)}, at {required.where}"
 
 
 def _rule(rule: TopicRule) -> str:

@@ -228,10 +228,10 @@ def _differs(
         nothing = "Nothing." if looked else "It has not looked yet."
         return (nothing,), (), ()
     total = sum(tally.count for tally in status.differs)
-    known = 3 if _by_journal(status) else 4
+    columns = 3 if _by_journal(status) else 4
     kinds = LoopTable(
-        ("what happened", "how many", "oldest since", "next one due")[:known],
-        tuple(_tally(tally, status.at)[:known] for tally in status.differs),
+        ("what happened", "how many", "oldest since", "next one due")[:columns],
+        tuple(_tally(tally, status.at)[:columns] for tally in status.differs),
         right=(1,),
     )
     left = total - len(status.deviations)

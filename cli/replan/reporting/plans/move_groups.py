@@ -55,17 +55,17 @@ class Group(Struct, frozen=True):
     @property
     def moves(self) -> int:
         """How many there are."""
-        return sum(len(of.moves) for of in self.alike)
+        return sum(len(alike.moves) for alike in self.alike)
 
     @property
     def copies_bytes(self) -> int:
         """Bytes that cross the network for them."""
-        return sum(of.copies_bytes for of in self.alike)
+        return sum(alike.copies_bytes for alike in self.alike)
 
     @property
     def leaders(self) -> int:
         """How many of them change their leader."""
-        return sum(of.leaders for of in self.alike)
+        return sum(alike.leaders for alike in self.alike)
 
 
 def grouped(moves: Iterable[Move]) -> tuple[Group, ...]:

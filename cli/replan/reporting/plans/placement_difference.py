@@ -223,12 +223,12 @@ def _shown(path: str, value: Any) -> str:
 
 def _identity(entry: Any) -> str:
     """What an entry of a list is known by: the broker that it names, its disk, or its partitions."""
-    known = [
+    parts = [
         getattr(entry, name)
         for name in ("broker", "rack", "path", "topic", "partitions", "first")
         if hasattr(entry, name)
     ]
-    return " ".join(map(str, known))
+    return " ".join(map(str, parts))
 
 
 def _camel(name: str) -> str:

@@ -24,9 +24,9 @@ class Pending(Struct, frozen=True):
 
     def divided(self, moves: Sequence[Move]) -> tuple[list[Move], list[Move]]:
         """The moves that the change causes, and those that were pending before it."""
-        known = self.targets or {}
-        caused = [m for m in moves if known.get(m.partition) != m.target]
-        return caused, [m for m in moves if known.get(m.partition) == m.target]
+        targets = self.targets or {}
+        caused = [m for m in moves if targets.get(m.partition) != m.target]
+        return caused, [m for m in moves if targets.get(m.partition) == m.target]
 
     def text(self, moves: Sequence[Move]) -> str:
         """How much of a plan the change causes, and what it takes back."""

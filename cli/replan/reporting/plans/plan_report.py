@@ -168,15 +168,15 @@ def _title(plan: Plan) -> Title:
 
 def _moved(plan: Plan, context: PlanContext, limit: int | None) -> Iterator[Block]:
     """What moves, by reason; what a change causes before what was pending without it, where that is known."""
-    known, pending = plan.sizes_known, context.pending
+    sizes_known, pending = plan.sizes_known, context.pending
     if pending is None or pending.targets is None:
-        yield from _groups(plan.moves, limit, sizes_known=known)
+        yield from _groups(plan.moves, limit, sizes_known=sizes_known)
         return
     caused, before = pending.divided(plan.moves)
     for title, moves in (("Caused by this change", caused), ("Pending before it", before)):
         if moves:
             yield Heading(title, len(moves))
-            yield from _groups(moves, limit, sizes_known=known)
+            yield from _groups(moves, limit, sizes_known=sizes_known)
 
 
 def _groups(moves: Sequence[Move], limit: int | None, *, sizes_known: bool) -> Iterator[Block]:
@@ -362,8 +362,8 @@ def _end(plan: Plan) -> Iterator[Block]:
 
 def _identity(plan: Plan, context: PlanContext) -> Iterator[Block]:
     """What the plan is known by, how old its cluster's state is, and how exactly this plan is applied."""
-    known = f"Plan digest `{digest(plan)}`, for cluster `{plan.cluster_id[:200]}`."
-    yield Small(known, identity(plan))
+    text = f"Plan digest `{digest(plan)}`, for cluster `{plan.cluster_id[:200]}`."
+    yield Small(text, identity(plan))
     if context.snapshot is not None:
         age = ""
         if context.age_seconds is not None:

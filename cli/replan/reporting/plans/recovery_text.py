@@ -55,7 +55,7 @@ def loss_text(recovery: Recovery) -> str:
         text = f"Loses at least {count(loss.records, 'record')}: {_tails_text(loss.tails)}"
     if loss.unknown:
         text += f"; what {listed(loss.unknown)} had beyond that is not known"
-    chosen = next((c.known for c in recovery.candidates if c.broker == recovery.chosen), None)
+    chosen = next((c.known_log for c in recovery.candidates if c.broker == recovery.chosen), None)
     if chosen is not None and not chosen.end:
         text += f". The log of {recovery.chosen} is empty: Kafka then deletes what a tiered topic has in remote storage"
     return text + "."
@@ -71,21 +71,21 @@ def _tails_text(tails: Sequence[Tail]) -> str:
 def candidate_lines(ranked: Sequence[Candidate], size_bytes: int = 0) -> list[str]:
     """The candidates as a table."""
     leading = best_candidate(ranked)
-    longest = max((c.known.end for c in ranked if c.known is not None), default=0)
+    longest = max((c.known_log.end for c in ranked if c.known_log is not None), default=0)
     each = size_bytes / longest if longest else 0.0
     rows = [HEADINGS, *(_row(c, leading, each) for c in ranked)]
     return aligned_lines(rows)
 
 
 def _row(candidate: Candidate, leading: Candidate | None, record_bytes: float) -> tuple[str, ...]:
-    log = candidate.known
+    log = candidate.known_log
     name, state = str(candidate.broker), _state(candidate)
     marks = ", ".join(_marks(candidate))
     if log is None:
         return name, state, "?", "?", "?", "?", "?", marks
     current = str(log.leader_epoch) if log.leader_epoch >= 0 else "?"
     epoch = str(log.last_epoch) if log.last_epoch >= 0 else "none"
-    if leading is None or leading.known is None or leading is candidate:
+    if leading is None or leading.known_log is None or leading is candidate:
         return (
             name,
             state,
@@ -96,8 +96,8 @@ def _row(candidate: Candidate, leading: Candidate | None, record_bytes: float) -
             "",
             "; ".join(filter(None, ["best log", marks])),
         )
-    begin = parting(leading.known, log)
-    lacks = leading.known.end - begin
+    begin = parting(leading.known_log, log)
+    lacks = leading.known_log.end - begin
     about = f" (about {size(round(lacks * record_bytes))})" if record_bytes and lacks else ""
     beyond = f"{log.end - begin:,} from {begin:,}" if log.end > begin else "0"
     return name, state, current, epoch, f"{log.end:,}", f"{lacks:,}{about}", beyond, marks

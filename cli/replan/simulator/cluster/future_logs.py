@@ -63,15 +63,15 @@ def _refused(simulation: Simulation, replica: ReplicaName, path: str) -> Rejecte
     if lies_on_lost_disk(world, replica):
         return rejection(ErrorCode.KAFKA_STORAGE_ERROR)
     future = world.futures.get(replica)
-    known = {directory_of(world, replica), None if future is None else future.path}
-    if path not in known and any(lost == broker for lost, _ in world.lost_dirs):
+    paths = {directory_of(world, replica), None if future is None else future.path}
+    if path not in paths and any(lost == broker for lost, _ in world.lost_dirs):
         return rejection(ErrorCode.KAFKA_STORAGE_ERROR)
     return None
 
 
 def _begun(world: World, replica: ReplicaName, path: str) -> World:
-    known = world.futures.get(replica)
-    if known is not None and known.path == path:
+    running = world.futures.get(replica)
+    if running is not None and running.path == path:
         return world
     world = _ended(world, replica)
     if directory_of(world, replica) == path:
@@ -84,11 +84,11 @@ def _begun(world: World, replica: ReplicaName, path: str) -> World:
 
 def _ended(world: World, replica: ReplicaName) -> World:
     """The world without a future log that is given up."""
-    known = world.futures.get(replica)
-    if known is None:
+    future = world.futures.get(replica)
+    if future is None:
         return world
     futures = {r: f for r, f in world.futures.items() if r != replica}
-    world = with_counts(world, replica[1], known.path, logs=-1, freed=known.bytes)
+    world = with_counts(world, replica[1], future.path, logs=-1, freed=future.bytes)
     return replace(world, futures=futures)
 
 
@@ -121,9 +121,9 @@ def flowed(cluster: ClusterState, world: World, seconds: float) -> World:
         return world
     futures = dict(world.futures)
     for replica, rate in future_log_rates(cluster, world).items():
-        known = futures[replica]
-        left = max(0.0, known.remaining_bytes - rate * seconds)
-        futures[replica] = replace(known, remaining_bytes=left)
+        future = futures[replica]
+        left = max(0.0, future.remaining_bytes - rate * seconds)
+        futures[replica] = replace(future, remaining_bytes=left)
     return replace(world, futures=futures)
 
 

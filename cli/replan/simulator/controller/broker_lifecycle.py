@@ -56,15 +56,15 @@ def register(state: ClusterState, command: RegisterBroker) -> ControllerResult:
     A broker whose session still holds is refused. Only 4.0 and later recognize a clean shutdown by the previous epoch;
     up to 3.9 a new incarnation changes no partition.
     """
-    known = state.brokers.get(command.broker)
-    if known is not None and known.active:
+    before = state.brokers.get(command.broker)
+    if before is not None and before.active:
         return ControllerResult(
             whole=rejection(
                 ErrorCode.DUPLICATE_BROKER_REGISTRATION,
                 "Another broker is registered with that broker id.",
             )
         )
-    clean = known is not None and command.previous_epoch == known.epoch
+    clean = before is not None and command.previous_epoch == before.epoch
     if not state.rules.clean_shutdown_by_epoch:
         records: tuple[PartitionChanged, ...] = ()
     elif clean:

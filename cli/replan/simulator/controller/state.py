@@ -249,10 +249,10 @@ def changed_partitions(
 ) -> Iterator[tuple[TopicPartition, Partition]]:
     """The partitions of `after` that are new or differ; a topic that is the same object is not gone through."""
     for name, topic in after.items():
-        known = before.get(name)
-        if known is topic:
+        was = before.get(name)
+        if was is topic:
             continue
-        partitions = {} if known is None else known.partitions
+        partitions = {} if was is None else was.partitions
         for number, partition in topic.partitions.items():
             if partitions.get(number) is not partition:
                 yield TopicPartition(name, number), partition

@@ -96,6 +96,8 @@ def rules_of(version: str) -> Rules:
     """The rules of a version such as `4.3` or `4.3.1`; raises ValueError where it is not imitated."""
     minor = ".".join(version.split(".")[:2])
     if minor not in RULES:
-        known = ", ".join(RULES)
-        raise ValueError(f"Kafka {version!r} is not simulated; the simulated versions are {known}")
+        versions = ", ".join(RULES)
+        raise ValueError(
+            f"Kafka {version!r} is not simulated; the simulated versions are {versions}"
+        )
     return RULES[minor]

@@ -161,8 +161,10 @@ def _without_lost(simulation: Simulation) -> Simulation:
             for _, p in simulation.cluster.partitions()
         ):
             continue
-        known = simulation.cluster.brokers[broker]
-        whole = replace(known, log_dirs=tuple(dict.fromkeys((*known.log_dirs, *lost))))
+        registration = simulation.cluster.brokers[broker]
+        whole = replace(
+            registration, log_dirs=tuple(dict.fromkeys((*registration.log_dirs, *lost)))
+        )
         brokers = {**simulation.cluster.brokers, broker: whole}
         before = replace(simulation, cluster=replace(simulation.cluster, brokers=brokers))
         simulation, _ = submit_command(before, LoseDirs(broker, frozenset(lost)))
@@ -255,11 +257,11 @@ def with_probed_logs(world: World, logs: Mapping[TopicPartition, LogsFound]) -> 
     """The world in which replicas have the logs that they said they had; the best of each partition is the main one."""
     sizes, epochs, parted = dict(world.sizes), dict(world.epochs), dict(world.parted)
     for name, by_broker in logs.items():
-        known = {b: log for b, log in by_broker.items() if isinstance(log, ReplicaLog)}
-        if not known or name not in sizes:
+        logs_of = {b: log for b, log in by_broker.items() if isinstance(log, ReplicaLog)}
+        if not logs_of or name not in sizes:
             continue
-        best = max(known, key=lambda b: known[b].rank)
-        for broker, log in known.items():
+        best = max(logs_of, key=lambda b: logs_of[b].rank)
+        for broker, log in logs_of.items():
             own = _probed(log, world.speeds.record_bytes)
             if broker == best:
                 sizes[name], epochs[name] = own.bytes, own.epochs
@@ -325,15 +327,17 @@ def _registrations(snapshot: Snapshot) -> dict[BrokerId, BrokerRegistration]:
 
 def _registration(broker: Broker, dirs: Iterable[LogDir], epoch: int) -> BrokerRegistration:
     dirs = list(dirs)
-    known = {d.path: d.cordoned or broker.cordoned for d in dirs} or {UNREPORTED: broker.cordoned}
-    online = [d.path for d in dirs if d.error is None] or known
+    cordoned_of = {d.path: d.cordoned or broker.cordoned for d in dirs} or {
+        UNREPORTED: broker.cordoned
+    }
+    online = [d.path for d in dirs if d.error is None] or cordoned_of
     return BrokerRegistration(
         broker.id,
         broker.rack,
         epoch=epoch,
         fenced=broker.fenced,
         log_dirs=tuple(online),
-        cordoned_dirs=frozenset(path for path, cordoned in known.items() if cordoned),
+        cordoned_dirs=frozenset(path for path, cordoned in cordoned_of.items() if cordoned),
     )
 
 
@@ -419,10 +423,10 @@ def _store_topic(
 
 def _agree(values: dict[str, str], topic: str, minimum: str) -> None:
     """A default is one value for all topics."""
-    known = values.setdefault(MIN_INSYNC_REPLICAS, minimum)
-    if known != minimum:
+    default = values.setdefault(MIN_INSYNC_REPLICAS, minimum)
+    if default != minimum:
         raise ValueError(
-            f"{topic}: min.insync.replicas is {minimum} by a default that is {known} for another topic; "
+            f"{topic}: min.insync.replicas is {minimum} by a default that is {default} for another topic; "
             "give one of them the source `topic`"
         )
 

@@ -305,10 +305,12 @@ def restore(document: Mapping[str, object], source: str) -> Simulation:
 def _with_brokers(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
     brokers = dict(cluster.brokers)
     for broker in kept.brokers:
-        known = brokers.get(BrokerId(broker.id))
-        if known is not None:
-            epoch = known.epoch if broker.epoch is None else broker.epoch
-            brokers[known.id] = replace(known, epoch=epoch, shutting_down=broker.shutting_down)
+        registration = brokers.get(BrokerId(broker.id))
+        if registration is not None:
+            epoch = registration.epoch if broker.epoch is None else broker.epoch
+            brokers[registration.id] = replace(
+                registration, epoch=epoch, shutting_down=broker.shutting_down
+            )
     highest = max((r.epoch for r in brokers.values()), default=0)
     following = max(kept.next_broker_epoch, highest + 1)
     return replace(cluster, brokers=brokers, next_broker_epoch=following)
@@ -329,12 +331,12 @@ def _with_configs(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
 def _with_partitions(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
     topics = {name: dict(topic.partitions) for name, topic in cluster.topics.items()}
     for partition in kept.partitions:
-        known = cluster.partition(partition.name)
-        if known is not None:
+        state = cluster.partition(partition.name)
+        if state is not None:
             topics[partition.topic][partition.partition] = replace(
-                known,
+                state,
                 partition_epoch=partition.epoch,
-                recovering=partition.recovering and known.leader is not None,
+                recovering=partition.recovering and state.leader is not None,
             )
     return replace(
         cluster,

@@ -10,7 +10,7 @@ from replan.planning.api import (
     Case,
     Constraint,
     ConstraintKind,
-    apart,
+    disjoint,
     irreducible,
     lacks,
     simplified,
@@ -76,7 +76,7 @@ def test_every_conflict_is_infeasible_alone_and_feasible_without_any_one_of_its_
     feasible = can_be_placed(case, brokers, case.constraints)
     assert (not lacks(case, brokers, case.constraints)) is feasible
     event("feasible" if feasible else "infeasible")
-    found = apart(case.constraints, lambda under: not lacks(case, brokers, under))
+    found = disjoint(case.constraints, lambda under: not lacks(case, brokers, under))
     assert bool(found) is not feasible
     for part in found:
         assert not can_be_placed(case, brokers, part)
@@ -92,7 +92,7 @@ def test_partitions_that_count_as_alike_have_the_same_conflicts(
     case, brokers = given_
     plain = simplified(case, brokers)
     parts = [
-        apart(of.constraints, lambda under, of=of: not lacks(of, brokers, under))  # type: ignore[misc]
+        disjoint(of.constraints, lambda under, of=of: not lacks(of, brokers, under))  # type: ignore[misc]
         for of in (case, plain)
     ]
     assert parts[0] == parts[1]

@@ -1,4 +1,4 @@
-"""The chooser against its judge and an exact solver, and its rules one by one."""
+"""The chooser against what checks it and an exact solver, and its rules one by one."""
 
 from collections import Counter
 from fractions import Fraction
@@ -21,8 +21,8 @@ from replan.planning.api import (
     Obstacle,
     PlacementProblem,
     Rule,
+    broken_rules,
     choose,
-    judge,
     times_again,
 )
 
@@ -30,16 +30,16 @@ INSTANCES = examples(fast=60, full=200, nightly=5_000)
 
 
 def lists(asked: PlacementProblem) -> list[list[int]]:
-    """The chosen lists, after the judge has looked at them."""
+    """The chosen lists, after they were checked."""
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     assert found.impossible == ()
     return [[int(b) for b in row if b >= 0] for row in found.lists]
 
 
 def reasons(asked: PlacementProblem) -> list[tuple[Obstacle, str | None, int, int]]:
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     return [(r.obstacle, r.rack, r.needed, r.available) for r in found.impossible]
 
 
@@ -72,7 +72,7 @@ def test_balance_costs_what_it_costs_an_exact_solver(
     kept = np.flatnonzero(choose(asked).in_place)
     asked = replace(asked, staying=kept[np.isin(kept, sorted(staying))])
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     moved = np.flatnonzero((found.lists != choose(replace(asked, balance=())).lists).any(axis=1))
     assert not np.isin(moved, asked.staying).any()
     assert found.impossible == ()
@@ -169,7 +169,7 @@ def test_a_broker_that_gets_nothing_new_has_no_share_and_keeps_what_it_has(
 
 def _compare(asked: PlacementProblem) -> None:
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     impossible = {row for reason in found.impossible for row in reason.partitions}
     for row in range(len(asked.partitions)):
         alone = only(asked, [row])
@@ -268,7 +268,7 @@ def test_no_partition_ends_in_fewer_racks_than_it_can_keep(
         asked, balance=tolerance, rules=tuple(replace(r, layout=Layout.NONE) for r in asked.rules)
     )
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     given_up = {row for reason in found.impossible for row in reason.partitions}
     for row in set(range(len(asked.partitions))) - given_up:
         assert racks(asked, found.lists[row]) >= racks_kept(asked, row)
@@ -399,7 +399,7 @@ def test_who_has_no_substitute_keeps_the_drained_broker_and_the_others_go() -> N
 def test_the_judge_finds_what_is_wrong() -> None:
     asked = problem(brokers("aabc", closed=[4]), [[1, 3], [1, 3]], drained=[2])
     wrong = replace(choose(asked), lists=np.array([[1, 2], [1, 4]], dtype=np.int32))
-    found = judge(asked, wrong)
+    found = broken_rules(asked, wrong)
     assert {(f.row, f.breach) for f in found} >= {(0, Breach.DRAINED), (1, Breach.NOT_OPEN)}
 
 

@@ -11,7 +11,7 @@ from tests.profiles import examples
 from tests.unit.planning.placing.problems import brokers, problem
 
 from replan.model.api import BalanceMeasure, Tolerance
-from replan.planning.api import Choice, Layout, Leading, PlacementProblem, choose, judge
+from replan.planning.api import Choice, Layout, Leading, PlacementProblem, broken_rules, choose
 
 LEADERS = BalanceMeasure.LEADERS
 MEASURES = [m for m in BalanceMeasure if m.of_leaders]
@@ -99,7 +99,7 @@ def test_lists_keep_their_rules_and_the_second_choice_changes_nothing(
     asked: PlacementProblem,
 ) -> None:
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     again = choose(after(asked, found))
     assert again.lists.tolist() == found.lists.tolist()
     for one, other in zip(again.imbalances, found.imbalances, strict=True):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.profiles import examples
 from tests.unit.planning.placing.problems import brokers, only, problem
 
-from replan.planning.api import Choice, Layout, PlacementProblem, choose, judge, shared_out
+from replan.planning.api import Choice, Layout, PlacementProblem, broken_rules, choose, shared_out
 
 RACKS = 3
 
@@ -235,9 +235,9 @@ def test_small_partitions_even_out_the_replicas() -> None:
 
 
 def chosen(asked: PlacementProblem) -> Choice:
-    """What is chosen, of which the judge finds nothing."""
+    """What is chosen, of which no rule is broken."""
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     assert found.impossible == ()
     return found
 

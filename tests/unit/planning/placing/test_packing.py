@@ -27,15 +27,15 @@ from replan.planning.api import (
     ReplicaSteps,
     TopicSpread,
     Way,
+    broken_rules,
     choose,
-    judge,
 )
 
 
 def used(asked: PlacementProblem) -> list[int]:
     """Bytes on each broker after the choice, which nothing is wrong with."""
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     assert found.impossible == ()
     sizes = asked.partitions.bytes[:, None]
     return [int(((found.lists == b) * sizes).sum()) for b in asked.brokers.ids]
@@ -144,7 +144,7 @@ def test_room_is_kept_and_called_impossible_only_where_it_is(
     room = np.array(lies, dtype=np.int64) + np.array(takes[: len(lies)])
     asked = replace(asked, brokers=replace(table, room=room))
     found, best = choose(asked), optimum(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     ends = {reason.obstacle for reason in found.impossible}
     if Obstacle.ROOM_IMPOSSIBLE in ends:
         assert best is None
@@ -198,7 +198,7 @@ def test_many_brokers_are_helped_with_few_looks_and_as_few_copies_as_bytes_need(
         brokers("abcd" * 16), lists, layout=Layout.NONE, balance=within(bytes=Fraction(1, 20))
     )
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     assert found.imbalances == ()
     assert (found.lists != asked.partitions.current).sum() == 32
 
@@ -219,7 +219,7 @@ def test_many_brokers_that_are_helped_at_once_keep_rules_and_number_and_the_next
         budget=50_000,
     )
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     assert found.imbalances == ()
     after = replace(asked.partitions, base=found.lists, current=found.lists)
     assert (choose(replace(asked, partitions=after)).lists == found.lists).all()

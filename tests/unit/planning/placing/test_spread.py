@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.builders import within
 from tests.unit.planning.placing.problems import brokers, only, problem
 
-from replan.planning.api import Layout, PlacementProblem, choose, judge
+from replan.planning.api import Layout, PlacementProblem, broken_rules, choose
 
 Held = Counter[tuple[int, int]]
 """What each broker has of each topic."""
@@ -55,7 +55,7 @@ def test_no_broker_comes_to_hold_more_of_a_topic_than_its_share_and_one_while_th
     asked: PlacementProblem,
 ) -> None:
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     most = allowed(asked, heads=False)
     now = held(asked, found.lists)
     without = held(asked, choose(replace(asked, balance=())).lists)
@@ -118,7 +118,7 @@ def test_brokers_that_join_get_one_replica_of_a_partition_and_hardly_more_bytes_
     asked: PlacementProblem,
 ) -> None:
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     assert found.imbalances == ()
     both = zip(found.lists.tolist(), asked.partitions.current.tolist(), strict=True)
     moved = np.array([len(set(now) - set(had)) for now, had in both])
@@ -208,6 +208,6 @@ def _other_way(
             changed[changed == broker] = other
             alone = only(asked, [row])
             one = replace(choose(alone), lists=changed)
-            if now[topic, other] < most[topic, other] and not judge(alone, one):
+            if now[topic, other] < most[topic, other] and not broken_rules(alone, one):
                 return True
     return False

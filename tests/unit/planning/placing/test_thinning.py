@@ -13,12 +13,12 @@ from tests.builders import within
 from tests.profiles import examples
 from tests.unit.planning.placing.problems import brokers, problem
 
-from replan.planning.api import Layout, Obstacle, PlacementProblem, choose, judge
+from replan.planning.api import Layout, Obstacle, PlacementProblem, broken_rules, choose
 
 
 def chosen(asked: PlacementProblem) -> list[list[int]]:
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     return [[b for b in row if b >= 0] for row in found.lists.tolist()]
 
 
@@ -41,7 +41,7 @@ def test_the_list_of_a_partition_that_stays_crowds_nobody() -> None:
         brokers("abc"), [[3], [1], [1]], layout=Layout.NONE, among=[1], topics=[0] * 3, most=1
     )
     found = choose(replace(asked, staying=np.array([0, 1, 2])))
-    assert judge(replace(asked, staying=np.array([0, 1, 2])), found) == []
+    assert broken_rules(replace(asked, staying=np.array([0, 1, 2])), found) == []
 
 
 def test_a_balance_counts_what_stays_where_it_is() -> None:
@@ -57,7 +57,7 @@ def test_a_balance_counts_what_stays_where_it_is() -> None:
     )
     asked = replace(asked, staying=np.array([0, 1]))
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     assert found.lists[2:].max(axis=1).tolist() == [2, 2]
 
 
@@ -67,7 +67,7 @@ def test_as_few_as_it_takes_keep_what_they_have_where_it_is_impossible() -> None
     [reason] = found.impossible
     assert (reason.obstacle, len(reason.partitions)) == (Obstacle.TOPIC_CROWDS_BROKERS, 2)
     assert (reason.brokers, reason.needed, reason.available) == ((1, 2, 3), 5, 3)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
 
 
 def test_room_on_disks_takes_nobody_above_what_the_rule_allows() -> None:
@@ -101,7 +101,7 @@ def test_none_is_given_up_that_finds_a_place_once_others_are() -> None:
     asked = problem(brokers("abcd"), [[3, 1]] * 3, layout=Layout.NONE, topics=[0] * 3, most=1)
     found = choose(asked)
     assert [len(reason.partitions) for reason in found.impossible] == [1]
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
 
 
 @st.composite
@@ -135,7 +135,7 @@ def crowded(draw: st.DrawFn) -> PlacementProblem:
 @examples(fast=50, full=400, nightly=4_000)
 def test_it_is_kept_or_impossible(asked: PlacementProblem) -> None:
     found = choose(asked)
-    assert judge(asked, found) == []
+    assert broken_rules(asked, found) == []
     lists = [[b for b in row if b >= 0] for row in found.lists.tolist()]
     given_up = {row for reason in found.impossible for row in reason.partitions}
     topics = asked.partitions.topic.tolist()

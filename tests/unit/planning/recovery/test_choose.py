@@ -19,8 +19,8 @@ from replan.model.api import (
 )
 from replan.planning.api import (
     Loss,
-    Method,
     Recovery,
+    RecoveryMethod,
     RecoveryObstacle,
     RecoveryWish,
     Tail,
@@ -74,7 +74,7 @@ def recovery(found: Recovery | Unrecoverable) -> Recovery:
     return found
 
 
-GIVEN_UP = RecoveryWish(Method.BALANCED, given_up=frozenset({BrokerId(1)}))
+GIVEN_UP = RecoveryWish(RecoveryMethod.BALANCED, given_up=frozenset({BrokerId(1)}))
 
 
 def test_a_longer_log_of_an_older_epoch_is_not_the_better_one() -> None:
@@ -94,7 +94,7 @@ def test_what_retention_had_deleted_is_lost_by_no_election() -> None:
     assert recovery(chosen({2: old, 3: better}, GIVEN_UP, isr=(1,))).loss.records == 0
     found = recovery(chosen({2: old, 3: overlapping}, GIVEN_UP, isr=(1,)))
     assert found.loss.tails == (Tail(BrokerId(2), 2000, 3000),)
-    wish = RecoveryWish(Method.UNCLEAN, given_up=frozenset({BrokerId(1)}))
+    wish = RecoveryWish(RecoveryMethod.UNCLEAN, given_up=frozenset({BrokerId(1)}))
     found = recovery(chosen({2: old, 3: better}, wish, isr=(1,)))
     assert (found.chosen, found.loss.tails) == (2, (Tail(BrokerId(3), 5000, 9000),))
 
@@ -108,7 +108,7 @@ def test_with_the_same_epoch_the_longer_log_is_chosen_whatever_the_order() -> No
 
 
 def test_kafkas_own_choice_is_the_first_live_one_and_its_loss_is_known() -> None:
-    wish = RecoveryWish(Method.UNCLEAN, given_up=frozenset({BrokerId(1)}))
+    wish = RecoveryWish(RecoveryMethod.UNCLEAN, given_up=frozenset({BrokerId(1)}))
 
     found = recovery(chosen({3: log(1000), 2: log(2000)}, wish, listed=(1, 3, 2), isr=(1,)))
 
@@ -118,13 +118,13 @@ def test_kafkas_own_choice_is_the_first_live_one_and_its_loss_is_known() -> None
 
 
 def test_a_dead_member_of_the_isr_may_return() -> None:
-    found = chosen({2: log(2000), 3: log(1000)}, RecoveryWish(Method.BALANCED), isr=(1,))
+    found = chosen({2: log(2000), 3: log(1000)}, RecoveryWish(RecoveryMethod.BALANCED), isr=(1,))
 
     assert found == Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, (BrokerId(1),))
 
 
 def test_aggressive_does_not_wait_for_it() -> None:
-    found = chosen({2: log(2000), 3: log(1000)}, RecoveryWish(Method.AGGRESSIVE), isr=(1,))
+    found = chosen({2: log(2000), 3: log(1000)}, RecoveryWish(RecoveryMethod.AGGRESSIVE), isr=(1,))
 
     assert recovery(found).chosen == 2
 
@@ -136,27 +136,34 @@ def test_a_replica_that_was_not_in_sync_last_is_not_waited_for() -> None:
 
 
 def test_where_nobody_is_known_to_have_been_in_sync_every_replica_may_return() -> None:
-    found = chosen({2: log(2000)}, RecoveryWish(Method.BALANCED))
+    found = chosen({2: log(2000)}, RecoveryWish(RecoveryMethod.BALANCED))
 
     assert found == Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, (BrokerId(1), BrokerId(3)))
 
 
 def test_a_last_known_leader_that_does_not_answer_may_have_everything() -> None:
-    found = chosen({1: SILENT, 2: log(2000)}, RecoveryWish(Method.BALANCED), last=(1,))
+    found = chosen({1: SILENT, 2: log(2000)}, RecoveryWish(RecoveryMethod.BALANCED), last=(1,))
 
     assert found == Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, (BrokerId(1),))
 
 
 def test_a_broker_that_was_unregistered_does_not_return_and_leaves_the_list() -> None:
     found = recovery(
-        chosen({2: log(5), 3: log(9)}, RecoveryWish(Method.BALANCED), isr=(1,), registered=(2, 3))
+        chosen(
+            {2: log(5), 3: log(9)},
+            RecoveryWish(RecoveryMethod.BALANCED),
+            isr=(1,),
+            registered=(2, 3),
+        )
     )
 
     assert found.order == (3, 2)
 
 
 def test_a_member_of_the_elr_that_is_back_leads_cleanly() -> None:
-    found = recovery(chosen({2: log(5), 3: log(9)}, RecoveryWish(Method.BALANCED), elr=(1, 2)))
+    found = recovery(
+        chosen({2: log(5), 3: log(9)}, RecoveryWish(RecoveryMethod.BALANCED), elr=(1, 2))
+    )
 
     assert (found.chosen, found.clean, found.reorders) == (2, True, False)
 
@@ -175,8 +182,8 @@ def test_where_a_copy_runs_nobody_is_chosen_whom_the_list_does_not_elect() -> No
     found = chosen(logs, GIVEN_UP, isr=(1,), adding=(4,), listed=(1, 2, 3, 4))
 
     assert found == Unrecoverable(RecoveryObstacle.REASSIGNED, (BrokerId(2),))
-    kafkas = replace(GIVEN_UP, method=Method.UNCLEAN)
-    named = replace(GIVEN_UP, method=Method.DESIGNATED, desired=BrokerId(2))
+    kafkas = replace(GIVEN_UP, method=RecoveryMethod.UNCLEAN)
+    named = replace(GIVEN_UP, method=RecoveryMethod.DESIGNATED, desired=BrokerId(2))
     for wish in (kafkas, named):
         found = chosen(logs, wish, isr=(1,), adding=(4,), listed=(1, 2, 3, 4))
         assert recovery(found).chosen == 2
@@ -184,8 +191,8 @@ def test_where_a_copy_runs_nobody_is_chosen_whom_the_list_does_not_elect() -> No
 
 def test_a_replica_that_is_being_added_is_never_chosen() -> None:
     """Neither as the only live one, nor where the list begins with it."""
-    for method in Method:
-        desired = BrokerId(4) if method is Method.DESIGNATED else None
+    for method in RecoveryMethod:
+        desired = BrokerId(4) if method is RecoveryMethod.DESIGNATED else None
         wish = RecoveryWish(method, desired, given_up=frozenset({BrokerId(1)}))
         for logs in ({4: log(3)}, {2: log(9), 4: log(3)}):
             found = chosen(logs, wish, listed=(4, 1, 2), isr=(1,), adding=(4,))
@@ -193,7 +200,7 @@ def test_a_replica_that_is_being_added_is_never_chosen() -> None:
 
 
 def test_silence_is_not_an_empty_log() -> None:
-    wish = RecoveryWish(Method.AGGRESSIVE)
+    wish = RecoveryWish(RecoveryMethod.AGGRESSIVE)
 
     assert recovery(chosen({1: SILENT, 2: log(0, -1)}, wish)).chosen == 2
     assert chosen({1: SILENT}, wish) == Unrecoverable(
@@ -203,7 +210,9 @@ def test_silence_is_not_an_empty_log() -> None:
 
 def test_a_designated_leader_must_be_there_and_say_what_it_has() -> None:
     def obstacle(broker: int) -> RecoveryObstacle:
-        wish = RecoveryWish(Method.DESIGNATED, BrokerId(broker), given_up=frozenset({BrokerId(1)}))
+        wish = RecoveryWish(
+            RecoveryMethod.DESIGNATED, BrokerId(broker), given_up=frozenset({BrokerId(1)})
+        )
         found = chosen({2: log(5), 3: SILENT}, wish, isr=(1,))
         assert isinstance(found, Unrecoverable)
         return found.obstacle
@@ -235,9 +244,11 @@ Logs = st.dictionaries(
 Members = st.sets(st.sampled_from([1, 2, 3])).map(lambda of: tuple(sorted(of)))
 
 
-@given(Logs, Members, Members, st.sampled_from([Method.BALANCED, Method.AGGRESSIVE]))
+@given(
+    Logs, Members, Members, st.sampled_from([RecoveryMethod.BALANCED, RecoveryMethod.AGGRESSIVE])
+)
 def test_the_chosen_log_is_the_best_and_nobody_better_may_return(
-    logs: dict[int, LogFound], isr: tuple[int, ...], last: tuple[int, ...], method: Method
+    logs: dict[int, LogFound], isr: tuple[int, ...], last: tuple[int, ...], method: RecoveryMethod
 ) -> None:
     found = chosen(logs, RecoveryWish(method), isr=isr, last=last)
 
@@ -247,10 +258,10 @@ def test_the_chosen_log_is_the_best_and_nobody_better_may_return(
     if found.clean:
         assert found.chosen in isr
         return
-    ranks = {c.broker: c.known.rank for c in found.candidates if c.known is not None}
+    ranks = {c.broker: c.known_log.rank for c in found.candidates if c.known_log is not None}
     assert ranks[found.chosen] == max(ranks.values())
-    known = {c.broker: c.known for c in found.candidates if c.known is not None}
+    known = {c.broker: c.known_log for c in found.candidates if c.known_log is not None}
     each = [t.records for t in tails(known, found.chosen)]
     assert max(each, default=0) <= found.loss.records <= sum(each)
-    if method is Method.BALANCED:
+    if method is RecoveryMethod.BALANCED:
         assert not may_return(found.candidates)

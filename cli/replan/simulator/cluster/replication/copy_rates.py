@@ -353,12 +353,12 @@ def _tight(world: World, in_sync: Mapping[SharedLink, float]) -> Iterator[tuple[
         into, out, followed = (
             in_sync.get((kind, broker), 0.0) for kind in ("in", "out", "followed")
         )
-        for link, asked, taken in (
+        for link, wanted, taken in (
             (("in", broker), followed, into - followed),
             (("out", broker), out, 0.0),
         ):
             room = max(0.0, _hardware(world, link) - taken)
-            if asked > room:
+            if wanted > room:
                 yield link, room
 
 

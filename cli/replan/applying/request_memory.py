@@ -43,10 +43,10 @@ def repeated_refusals(
         return before
     repeated = dict(before)
     for subject, answer in answers.items():
-        known = repeated.pop(subject, None)
+        last = repeated.pop(subject, None)
         if isinstance(answer, Rejected):
-            same = known is not None and known.answer.code == answer.code
-            repeated[subject] = RepeatedRefusal(answer, known.since if known and same else now, now)
+            same = last is not None and last.answer.code == answer.code
+            repeated[subject] = RepeatedRefusal(answer, last.since if last and same else now, now)
     return repeated
 
 
@@ -66,9 +66,9 @@ class Repeat(Struct, frozen=True):
     """What the cluster said where it refused the whole request; empty where nothing was said."""
 
 
-def again(known: Repeat | None, now: float, refusal: str = "") -> Repeat:
+def again(last: Repeat | None, now: float, refusal: str = "") -> Repeat:
     """The next one: at once the first time, then after pauses that grow to half a minute."""
-    times = min(1 if known is None else known.times + 1, MOST_TIMES)
+    times = min(1 if last is None else last.times + 1, MOST_TIMES)
     pause = 0 if times == 1 else min(2.0 ** (times - 1), LONGEST_PAUSE)
     return Repeat(times, now + pause, refusal)
 
@@ -102,9 +102,9 @@ class RequestMemory(Struct, Generic[_S], frozen=True):
             return replace(self, answers={}) if self.answers else self
         repeats, unknown = dict(self.repeats), dict(self.unknown_since)
         for subject, answer in answers.items():
-            known = repeats.pop(subject, None)
+            last = repeats.pop(subject, None)
             if isinstance(answer, OutcomeUnknown):
-                repeats[subject] = again(known, now, answer.reason if answer.refused else "")
+                repeats[subject] = again(last, now, answer.reason if answer.refused else "")
                 unknown[subject] = now
         return replace(
             self,
@@ -121,7 +121,7 @@ class RequestMemory(Struct, Generic[_S], frozen=True):
     def without_refusals(self, some: Iterable[_S]) -> "RequestMemory[_S]":
         """The same where the refusals of some say nothing yet, as what they are for may end."""
         gone = self.refused.keys() & set(some) if self.refused else ()
-        kept = {s: known for s, known in self.refused.items() if s not in gone}
+        kept = {s: refusal for s, refusal in self.refused.items() if s not in gone}
         return replace(self, refused=kept) if gone else self
 
     def refusal(self, subject: _S, agreeing_seconds: float) -> Rejected | None:

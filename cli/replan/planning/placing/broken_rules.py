@@ -42,22 +42,22 @@ class Finding(Struct, frozen=True):
     breach: Breach
 
 
-def judge(
+def broken_rules(
     problem: PlacementProblem, choice: Choice, rows: Iterable[int] | None = None
 ) -> list[Finding]:
     """All that is wrong with the lists of some rows, or of all."""
     given_up = {row for reason in choice.impossible for row in reason.partitions}
-    court = _Court(problem, {int(b): i for i, b in enumerate(problem.brokers.ids)})
+    checker = _Checker(problem, {int(b): i for i, b in enumerate(problem.brokers.ids)})
     findings: list[Finding] = []
-    asked = list(range(len(problem.partitions)) if rows is None else rows)
-    findings += _crowded(problem, choice, asked)
-    for row in asked:
+    checked = list(range(len(problem.partitions)) if rows is None else rows)
+    findings += _crowded(problem, choice, checked)
+    for row in checked:
         members = _members(choice.lists[row])
         if row in given_up:
             kept = members == _members(problem.partitions.current[row])
             findings += [] if kept else [Finding(row, Breach.UNREASONED)]
         else:
-            findings += [Finding(row, breach) for breach in court.breaches(row, members)]
+            findings += [Finding(row, breach) for breach in checker.breaches(row, members)]
     return findings
 
 
@@ -97,7 +97,7 @@ def _members(row: Iterable[int]) -> list[int]:
     return [int(b) for b in row if b >= 0]
 
 
-class _Court(Struct, frozen=True):
+class _Checker(Struct, frozen=True):
     problem: PlacementProblem
     position: dict[int, int]
 
