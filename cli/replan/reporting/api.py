@@ -10,6 +10,7 @@ from replan.reporting.cluster.checkup_text import *
 from replan.reporting.cluster.status_text import *
 from replan.reporting.drift.drift_text import *
 from replan.reporting.drift.explanation_text import *
+from replan.reporting.json_report import *
 from replan.reporting.lines import *
 from replan.reporting.loop.loop_metrics import *
 from replan.reporting.loop.loop_page import *

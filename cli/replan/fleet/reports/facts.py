@@ -8,9 +8,8 @@ flaps, what was put right and by whom.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import Any
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, field
 
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Lake, hours_condition
@@ -74,10 +73,6 @@ class FleetFacts(Struct, frozen=True):
     def classes(self) -> Mapping[str, int]:
         """How much drifted in the fleet, by class, the most first."""
         return dict(Counter(row["class"] for row in self.drift).most_common())
-
-    def document(self) -> dict[str, Any]:
-        """As one JSON document."""
-        return {"formatVersion": 1, "kind": "replan.fleetReport", **to_builtins(self)}
 
 
 def gather(lake: Lake, fleet: Fleet) -> FleetFacts:

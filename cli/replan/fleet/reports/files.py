@@ -2,11 +2,12 @@
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from replan.documents.files import write_files
 from replan.fleet.fleet_file import Fleet
@@ -15,6 +16,7 @@ from replan.fleet.report import LakeRow
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts, gather
 from replan.fleet.reports.markdown import render_markdown
 from replan.fleet.reports.page import render_page
+from replan.reporting.json_report import json_report
 from replan.reporting.prometheus import Family, exposition
 from replan.wording import brokers, one_line
 
@@ -51,7 +53,7 @@ def rendered(facts: FleetFacts) -> Mapping[str, str]:
     return {
         "index.html": render_page(facts),
         "report.md": render_markdown(facts),
-        "report.json": json.dumps(facts.document(), indent=1) + "\n",
+        "report.json": json_report("replan.fleetReport", to_builtins(facts), indent=1),
         "clusters.csv": _csv(CLUSTER, map(_cluster, facts.clusters)),
         "drift.csv": _csv(DRIFT_COLUMNS, facts.drift),
         "resolved.csv": _csv(RESOLVED_COLUMNS, facts.resolved),

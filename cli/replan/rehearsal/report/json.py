@@ -1,6 +1,5 @@
 """A rehearsal as JSON, for programs: everything that was found, in SI units, times in seconds from the beginning."""
 
-import json
 import math
 from collections.abc import Mapping
 from enum import Enum
@@ -13,16 +12,14 @@ from replan.model.names import TopicPartition
 from replan.rehearsal.options import Options
 from replan.rehearsal.outcome import Report
 from replan.reporting.application.outcome_text import result_text
+from replan.reporting.json_report import json_report
 
-FORMAT_VERSION = 1
 KIND = "replan.rehearsal"
 
 
 def render_rehearsal_json(report: Report) -> str:
     """One document; ends with a newline."""
-    document = {
-        "formatVersion": FORMAT_VERSION,
-        "kind": KIND,
+    fields: dict[str, object] = {
         "planDigest": report.plan_digest,
         "clusterId": report.cluster_id,
         "completes": report.completes,
@@ -49,7 +46,7 @@ def render_rehearsal_json(report: Report) -> str:
         ],
     }
     if report.runs:
-        document["spread"] = {
+        fields["spread"] = {
             "completed": sum(1 for c in report.runs if c.rehearsal.completed),
             "seconds": json_value(report.seconds),
             "smallestHeadroom": [
@@ -58,7 +55,7 @@ def render_rehearsal_json(report: Report) -> str:
             "underMinIsr": [c.seed for c in report.under],
             "worstSeed": None if report.worst is None else report.worst.seed,
         }
-    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_report(KIND, fields, ensure_ascii=False, indent=1)
 
 
 def assumed(options: Options) -> Mapping[str, object]:

@@ -1,6 +1,5 @@
 """Rehearsed weeks of a loop as a document, whatever its form, and as JSON."""
 
-import json
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -12,11 +11,11 @@ from replan.rehearsal.report.pictures import weeks_chart
 from replan.rehearsal.report.sentences import assumptions
 from replan.rehearsal.watched import Missed
 from replan.reporting.blocks import Block, Column, Heading, Item, Items, OnPage, Table, Title
+from replan.reporting.json_report import json_report
 from replan.reporting.lines import Span, Tone, line
 from replan.reporting.loop.loop_words import DEVIATION_WORDS, HELD, LOOP_STATE_WORDS, RESULTS
 from replan.wording import DAY_SECONDS, count, duration, listed, size
 
-LOOP_FORMAT_VERSION = 1
 LOOP_KIND = "replan.reconcileRehearsal"
 HOUR_SECONDS = 3_600.0
 ROUNDS_SHOWN = 50
@@ -170,9 +169,7 @@ def time_since_start(seconds: float) -> str:
 
 def render_loop_rehearsal_json(rehearsal: LoopRehearsal) -> str:
     """One document, times in seconds from the beginning; ends with a newline."""
-    document = {
-        "formatVersion": LOOP_FORMAT_VERSION,
-        "kind": LOOP_KIND,
+    fields: dict[str, object] = {
         "clusterId": rehearsal.cluster_id,
         "placementDigest": rehearsal.placement_digest,
         "putRight": {kind.value: after for kind, after in rehearsal.policy.put_right.items()},
@@ -183,7 +180,7 @@ def render_loop_rehearsal_json(rehearsal: LoopRehearsal) -> str:
         "acting": _weeks(rehearsal.acting),
         "doingNothing": _weeks(rehearsal.idle),
     }
-    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_report(LOOP_KIND, fields, ensure_ascii=False, indent=1)
 
 
 def _weeks(outcome: LoopOutcome) -> dict[str, object]:

@@ -15,6 +15,7 @@ from replan.applying.journal.records import (
     RecoveryRecord,
     seconds_of,
 )
+from replan.reporting.json_report import json_report
 from replan.reporting.lines import aligned_lines
 from replan.wording import count, duration, size
 
@@ -78,9 +79,7 @@ def render_journal(ledger: Ledger, holder: str | None, place: str) -> str:
 
 def render_journal_json(ledger: Ledger, holder: str | None, place: str) -> str:
     """The same as JSON; records as `replan schema journal` describes them, applications with their `seconds`."""
-    document = {
-        "formatVersion": 1,
-        "kind": "replan.journal",
+    fields: dict[str, object] = {
         "journal": place,
         "lockedBy": holder,
         "applications": [{**_value(a), "seconds": seconds_of(a)} for a in _applications(ledger)],
@@ -91,7 +90,7 @@ def render_journal_json(ledger: Ledger, holder: str | None, place: str) -> str:
         ],
         "open": [{"key": r.key, "value": _value(r)} for r in _of_open(ledger)],
     }
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    return json_report("replan.journal", fields, ensure_ascii=False)
 
 
 def _recoveries(ledger: Ledger) -> list[str]:

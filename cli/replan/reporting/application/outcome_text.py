@@ -4,7 +4,6 @@ Also how each partition, setting and replica stands in the end, with why; and wh
 for by themselves, and of recoveries, one by one.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -28,6 +27,7 @@ from replan.planning.plans.reasons import Refusal, left_out_text
 from replan.planning.recovery.candidates import Candidate, Tail, best_candidate, parting
 from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import RecoveryMethod
+from replan.reporting.json_report import json_report
 from replan.wording import NAMES_SHOWN, capped, count, duration, size
 
 
@@ -364,22 +364,19 @@ def render_elections_json(
 ) -> str:
     """The same as json; ends with a newline."""
     counts = _counts(results, at_rest)
-    document = {
-        "formatVersion": 1,
-        "kind": "replan.election",
+    fields: dict[str, object] = {
         "electionType": "preferred",
         "clusterId": cluster_id,
         "ending": None if outcome is None else str(outcome.ending),
         "counts": {kind.value: counts[kind] for kind in ElectionResult},
         "partitions": [_json(r) for r in results],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_report("replan.election", fields)
 
 
 def _json(of: ElectionRow) -> dict[str, object]:
     members = {
-        "topic": of.partition.topic,
-        "partition": of.partition.partition,
+        **of.partition._asdict(),
         "result": str(of.result),
         "preferred": of.preferred,
         "leaderBefore": of.before,
@@ -413,18 +410,14 @@ def render_recoveries_json(
     """
     rows = sorted(_rows(plan, outcome, not_needed, candidates), key=lambda named: named[0])
     counts = Counter(row["result"] for _, row in rows)
-    document = {
-        "formatVersion": 1,
-        "kind": "replan.election",
+    fields: dict[str, object] = {
         "electionType": TYPES[method],
         "clusterId": plan.cluster_id,
         "ending": None if outcome is None else str(outcome.ending),
         "counts": {kind.value: counts[kind] for kind in ElectionResult},
-        "partitions": [
-            {"topic": name.topic, "partition": name.partition, **_known(row)} for name, row in rows
-        ],
+        "partitions": [{**name._asdict(), **_known(row)} for name, row in rows],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_report("replan.election", fields)
 
 
 def _rows(

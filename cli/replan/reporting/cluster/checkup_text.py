@@ -1,14 +1,16 @@
 """The findings of `doctor`, the leader blacklist, and throttles with whose each is, as text and JSON."""
 
-import json
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+
+from msgspec.structs import asdict
 
 from replan.applying.views.standing import FoundThrottle, Owner
 from replan.model.access import ClockDifference
 from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, LOG_DIRS_RATE, ConfigScope
 from replan.planning.blacklist_report import BlacklistReport, EntryReport, EntryState
 from replan.planning.findings.checkup import Check, CheckKind, Level, Missing
+from replan.reporting.json_report import json_report
 from replan.reporting.lines import aligned_lines
 from replan.wording import capped, count, duration, left_out, rate
 
@@ -69,31 +71,26 @@ def _entry(of: EntryReport) -> str:
 
 def render_blacklist_json(report: BlacklistReport) -> str:
     """The same as json; ends with a newline."""
-    document = {
-        "formatVersion": 1,
-        "kind": "replan.blacklist",
+    fields: dict[str, object] = {
         "declared": report.declared,
         "entries": [_json(e) for e in report.entries],
-        "racksWithoutBrokers": [{"rack": e.rack, "where": str(e.where)} for e in report.idle],
-        "remembered": [
-            {"topic": name.topic, "partition": name.partition, "replicas": list(order)}
-            for name, order in report.remembered
-        ],
+        "racksWithoutBrokers": [{"rack": e.rack, "where": e.where} for e in report.idle],
+        "remembered": [{**name._asdict(), "replicas": order} for name, order in report.remembered],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_report("replan.blacklist", fields)
 
 
 def _json(of: EntryReport) -> dict[str, object]:
     entry = of.entry
     members = {
         "broker": entry.broker,
-        "where": str(entry.where),
-        "state": str(of.state),
+        "where": entry.where,
+        "state": of.state,
         "reason": entry.reason,
         "owner": entry.owner,
         "reviewBy": entry.review_by,
-        "topics": None if entry.topics is None else list(entry.topics),
-        "move": str(entry.move),
+        "topics": entry.topics,
+        "move": entry.move,
         "until": "caught-up" if entry.until_caught_up else None,
         "replicas": of.replicas,
         "leads": of.leads,
@@ -154,23 +151,14 @@ def _whose(throttle: FoundThrottle) -> str:
 
 def render_throttles_json(throttles: Sequence[FoundThrottle], observed_at: str) -> str:
     """One JSON document, format version 1."""
-    document = {
-        "formatVersion": 1,
-        "kind": "replan.throttles",
+    fields: dict[str, object] = {
         "observedAt": observed_at,
         "throttles": [
-            {
-                "scope": f.setting.scope,
-                "name": f.setting.name,
-                "key": f.setting.key,
-                "value": f.value,
-                "whose": f.owner,
-                "before": f.before,
-            }
+            {**asdict(f.setting), "value": f.value, "whose": f.owner, "before": f.before}
             for f in throttles
         ],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_report("replan.throttles", fields)
 
 
 TO_PLAN = "plan, drift, status, snapshot and export"
@@ -362,37 +350,27 @@ def _summary(checks: Sequence[Check]) -> str:
 
 def render_checkup_json(checks: Sequence[Check]) -> str:
     """One JSON document, format version 1."""
-    document = {
-        "formatVersion": 1,
-        "kind": "replan.checkup",
+    fields: dict[str, object] = {
         "checks": [
             {
                 "check": check.kind,
                 "level": check.level,
                 "count": check.count,
-                "names": list(check.names),
+                "names": check.names,
                 **_measures(check),
                 "message": check_text(check),
             }
             for check in checks
         ],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_report("replan.checkup", fields)
 
 
 def _measures(check: Check) -> dict[str, object]:
     """The fields that few checks have."""
     measures: dict[str, object] = {}
     if check.kind in NEEDED_BY:
-        measures["missing"] = [
-            {
-                "operation": m.operation,
-                "resource": m.resource,
-                "count": m.count,
-                "names": list(m.names),
-            }
-            for m in check.missing
-        ]
+        measures["missing"] = check.missing
     if check.clock is not None:
         measures["aheadSeconds"] = round(check.clock.ahead_seconds, 3)
         measures["withinSeconds"] = round(check.clock.within_seconds, 3)

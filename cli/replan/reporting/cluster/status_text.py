@@ -4,7 +4,6 @@ Also a row of KIP-179's table for each replica that is being copied, with bytes 
 throttles of the cluster.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field, to_builtins
@@ -27,6 +26,7 @@ from replan.planning.findings.replica_progress import ReassignmentState, Replica
 from replan.reconciling.status import LoopStatus
 from replan.reporting.application.outcome_text import GROUP_NAMES_SHOWN
 from replan.reporting.application.progress_text import bar, stand
+from replan.reporting.json_report import json_report
 from replan.reporting.lines import EMPTY_LINE, Line, Span, Tone, drawn, heading, line, plain, table
 from replan.reporting.loop.loop_text import loop_lines
 from replan.reporting.markdown import LIMIT, code, escape, fitted, table_head, table_row
@@ -74,8 +74,7 @@ def left_text(row: ReplicaRow) -> str:
 def replica_json(row: ReplicaRow) -> Mapping[str, object]:
     """The fields of one replica."""
     return {
-        "topic": row.partition.topic,
-        "partition": row.partition.partition,
+        **row.partition._asdict(),
         "broker": row.broker,
         "status": status_text(row),
         "messagesBehind": row.behind,
@@ -226,9 +225,9 @@ def _subject_json(result: AnyResult) -> Mapping[str, object]:
     """A partition, a replica that goes to another log directory, or a throttle setting."""
     match result:
         case PartitionResult(partition):
-            return {"topic": partition.topic, "partition": partition.partition}
+            return partition._asdict()
         case LogMoveResult(partition, broker):
-            return {"topic": partition.topic, "partition": partition.partition, "broker": broker}
+            return {**partition._asdict(), "broker": broker}
         case SettingResult(setting):
             return {"scope": setting.scope, "name": setting.name, "setting": setting.key}
 
@@ -526,40 +525,37 @@ def _unhealthy_row(partition: Unhealthy) -> str:
 def render_status_json(status: ClusterStatus, indent: int | None = 2) -> str:
     """One JSON document, format version 1; without `indent` on one line."""
     health, application = status.health, status.application
-    document = {
-        "formatVersion": 1,
-        "kind": "replan.status",
+    fields: dict[str, object] = {
         "observedAt": status.observed_at,
         "partitions": health.partitions,
-        **({"hidden": list(health.hidden)} if health.hidden else {}),
-        **({"minInsyncUnread": list(health.unread)} if health.unread else {}),
+        **({"hidden": health.hidden} if health.hidden else {}),
+        **({"minInsyncUnread": health.unread} if health.unread else {}),
         **({"journalUnread": True} if status.journal_unread else {}),
         **({"openElsewhere": status.open_elsewhere} if status.open_elsewhere else {}),
         **({"wasOpen": status.was_open} if status.was_open else {}),
         **({"loop": to_builtins(status.loop)} if status.loop is not None else {}),
         "health": {state: health.count(state) for state in HealthState},
-        "brokersDown": [to_builtins(broker) for broker in health.down],
-        "uncleanElection": list(health.unclean),
+        "brokersDown": health.down,
+        "uncleanElection": health.unclean,
         "unhealthy": [
             {
-                "topic": a.state.partition.topic,
-                "partition": a.state.partition.partition,
+                **a.state.partition._asdict(),
                 "state": a.health,
-                "isr": list(a.state.isr),
-                "replicas": list(a.state.replicas),
+                "isr": a.state.isr,
+                "replicas": a.state.replicas,
                 "leader": a.state.leader,
                 "effectiveMinInsync": a.min_insync,
-                "elr": list(a.state.eligible),
-                "lastKnownElr": list(a.state.last_known_elr),
+                "elr": a.state.eligible,
+                "lastKnownElr": a.state.last_known_elr,
                 "electable": a.state.electable,
-                "offlineOnLiveBrokers": list(a.offline),
+                "offlineOnLiveBrokers": a.offline,
                 "elrCleared": a.elr_gone,
             }
             for a in health.unhealthy
         ],
         "running": [replica_json(r) for r in status.rows],
         "asked": [
-            {"topic": n.topic, "partition": n.partition, "state": standing}
+            {**n._asdict(), "state": standing}
             for n, standing in sorted(status.reassignments.items())
             if status.named
         ],
@@ -569,4 +565,4 @@ def render_status_json(status: ClusterStatus, indent: int | None = 2) -> str:
         "ownThrottles": status.own_throttles,
         "unknownThrottles": throttles_json(status.unknown_throttles),
     }
-    return json.dumps(document, indent=indent) + "\n"
+    return json_report("replan.status", fields, indent=indent)

@@ -8,11 +8,10 @@ class its topics, for each topic its rows `[PARTITION, KIND, DECLARED, HAS]` wit
 that was asked for; what is no topic's stands under its own name with null for the partition.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape as escape_html
 
-from msgspec import to_builtins
+from msgspec.structs import asdict
 
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.findings.drift_classes import Difference, DriftClass, OtherKind
@@ -28,6 +27,7 @@ from replan.reporting.blocks import (
     Table,
     Title,
 )
+from replan.reporting.json_report import json_report
 from replan.reporting.lines import EMPTY_LINE, Line, Span, Tone, drawn, heading, line, plain, table
 from replan.reporting.sentences import (
     elr_gone_text,
@@ -466,54 +466,41 @@ def _data(report: DriftReport) -> dict[str, object]:
 def render_drift_json(report: DriftReport, *, unmanaged: bool = False) -> str:
     """The document, in a stable order; ends with a newline."""
     drift = report.drift
-    document: dict[str, object] = {
-        "formatVersion": 1,
-        "kind": "replan.drift",
+    fields: dict[str, object] = {
         "clusterId": drift.cluster_id,
         "clusterName": report.cluster_name,
         "observedAt": drift.observed_at,
         "drift": not report.drift.none,
         "classes": report.tally(),
         "differences": [_difference(report, difference) for difference in report.drift.differences],
-        "partitionCounts": [
-            {"topic": c.topic, "declared": c.declared, "observed": c.observed} for c in drift.counts
-        ],
+        "partitionCounts": drift.counts,
         "standing": [
-            {
-                "scope": s.setting.scope,
-                "name": s.setting.name,
-                "key": s.setting.key,
-                "declared": s.after,
-                "observed": s.before,
-            }
-            for s in drift.standing
+            {**asdict(s.setting), "declared": s.after, "observed": s.before} for s in drift.standing
         ],
         "unbalanced": [
             {
                 "measure": r.imbalance.measure,
-                "where": str(r.where),
+                "where": r.where,
                 "asked": r.facts["asked"],
                 "reached": r.facts["reached"],
-                "brokers": list(r.imbalance.brokers),
+                "brokers": r.imbalance.brokers,
                 "message": str(r),
             }
             for r in drift.unbalanced
         ],
-        "acknowledged": [
-            {"topic": tp.topic, "partition": tp.partition} for tp in drift.acknowledged
-        ],
-        "brokersDown": [to_builtins(broker) for broker in drift.down],
-        "uncleanElection": list(report.drift.unclean),
-        "elrCleared": [{"topic": n.topic, "partition": n.partition} for n in report.drift.elr_gone],
+        "acknowledged": [tp._asdict() for tp in drift.acknowledged],
+        "brokersDown": drift.down,
+        "uncleanElection": report.drift.unclean,
+        "elrCleared": [n._asdict() for n in report.drift.elr_gone],
         "electable": {
             "fewest": report.electable.least,
             "atRisk": report.electable.at_risk,
-            "partitions": {str(n): count for n, count in report.electable.partitions.items()},
+            "partitions": report.electable.partitions,
         },
     }
     if unmanaged:
-        document["unmanaged"] = [{"topic": t, "partitions": n} for t, n in report.unmanaged.items()]
-    return json.dumps(document, indent=2) + "\n"
+        fields["unmanaged"] = [{"topic": t, "partitions": n} for t, n in report.unmanaged.items()]
+    return json_report("replan.drift", fields)
 
 
 def _difference(report: DriftReport, difference: Difference) -> Mapping[str, object]:
@@ -529,8 +516,8 @@ def _difference(report: DriftReport, difference: Difference) -> Mapping[str, obj
         "topic": difference.topic,
         "partition": difference.partition,
         "broker": difference.broker,
-        "declared": list(difference.declared),
-        "observed": list(difference.observed),
+        "declared": difference.declared,
+        "observed": difference.observed,
         "leader": difference.leader,
         "detail": difference.detail or None,
     } | (

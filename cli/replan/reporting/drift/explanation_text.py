@@ -1,6 +1,5 @@
 """An explanation of one partition as text and json."""
 
-import json
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -14,6 +13,7 @@ from replan.planning.explanation import Explanation
 from replan.planning.plans.preview import planned_requests
 from replan.reconciling.explaining import ByPolicy
 from replan.reporting.drift.drift_text import MEANINGS
+from replan.reporting.json_report import json_report
 from replan.reporting.lines import aligned_lines
 from replan.reporting.loop.loop_words import by_policy_text
 from replan.reporting.plans.plan_words import change, describe
@@ -202,46 +202,36 @@ def render_explanation_json(explanation: Explanation, policy: Sequence[ByPolicy]
     """One JSON document, format version 1."""
     state, move = explanation.observed, explanation.move
     entry = explanation.acknowledged
-    document = {
-        "formatVersion": 1,
-        "kind": "replan.explanation",
-        "topic": explanation.partition.topic,
-        "partition": explanation.partition.partition,
+    fields: dict[str, object] = {
+        **explanation.partition._asdict(),
         "declared": _declared_json(explanation.declared),
-        "overruled": [
-            {"pattern": o.pattern, "where": str(o.where), "excepts": o.excepts}
-            for o in explanation.overruled
-        ],
-        "apart": [{"topics": list(a.topics), "where": str(a.where)} for a in explanation.apart],
+        "overruled": explanation.overruled,
+        "apart": [{"topics": a.topics, "where": a.where} for a in explanation.apart],
         "preferredLeader": None
         if explanation.preferred is None
-        else {"where": str(explanation.preferred.where)},
+        else {"where": explanation.preferred.where},
         "leaderBlacklist": [
-            {"broker": e.broker, "where": str(e.where)} for e in explanation.leader_blacklist
+            {"broker": e.broker, "where": e.where} for e in explanation.leader_blacklist
         ],
-        "last": [{"broker": b, "where": str(where)} for b, where in explanation.last],
-        "drained": [{"broker": e.broker, "where": str(e.where)} for e in explanation.drained],
+        "last": [{"broker": b, "where": where} for b, where in explanation.last],
+        "drained": [{"broker": e.broker, "where": e.where} for e in explanation.drained],
         "observed": None
         if state is None
         else {
-            "replicas": list(state.replicas),
-            "isr": list(state.isr),
+            "replicas": state.replicas,
+            "isr": state.isr,
             "leader": state.leader,
-            "elr": list(state.eligible),
-            "lastKnownElr": list(state.last_known_elr),
+            "elr": state.eligible,
+            "lastKnownElr": state.last_known_elr,
             "elrCleared": explanation.elr_gone,
-            "offlineOnLiveBrokers": list(explanation.offline),
+            "offlineOnLiveBrokers": explanation.offline,
         },
-        "awaited": None
-        if explanation.awaited is None
-        else {"why": explanation.awaited.why, "brokers": list(explanation.awaited.brokers)},
+        "awaited": explanation.awaited,
         "minInsyncReplicas": explanation.min_insync_replicas,
-        "wanted": None if explanation.wanted is None else list(explanation.wanted),
-        "kinds": list(explanation.kinds),
+        "wanted": explanation.wanted,
+        "kinds": explanation.kinds,
         "onTheWay": explanation.on_the_way,
-        "move": None
-        if move is None
-        else {"original": list(move.original), "target": list(move.target)},
+        "move": None if move is None else {"original": move.original, "target": move.target},
         "logMoves": [
             {"broker": m.broker, "source": m.source, "target": m.target}
             for m in explanation.log_moves
@@ -261,10 +251,10 @@ def render_explanation_json(explanation: Explanation, policy: Sequence[ByPolicy]
         "unbalanced": [dict(u.facts) for u in explanation.unbalanced],
         "acknowledged": None
         if entry is None
-        else {"where": str(entry.where), "expires": entry.expires, "covers": explanation.covered},
+        else {"where": entry.where, "expires": entry.expires, "covers": explanation.covered},
         "byPolicy": [_by_policy_json(one) for one in policy],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_report("replan.explanation", fields)
 
 
 def _by_policy_json(one: ByPolicy) -> dict[str, object]:
@@ -283,8 +273,8 @@ def _by_policy_json(one: ByPolicy) -> dict[str, object]:
 def _declared_json(declared: DeclaredList | TopicRule | None) -> dict[str, object] | None:
     match declared:
         case DeclaredList(replicas, where):
-            return {"replicas": list(replicas), "where": str(where)}
+            return {"replicas": replicas, "where": where}
         case TopicRule():
-            return {"pattern": declared.pattern, "where": str(declared.where)}
+            return {"pattern": declared.pattern, "where": declared.where}
         case None:
             return None

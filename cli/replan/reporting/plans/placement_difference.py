@@ -4,7 +4,6 @@ A replica list is compared as a list: `[1,2,3] -> [1,3,2]` is one change of orde
 the place of 3. DeepDiff compares everything else; entries of blacklists are known by their broker, not by position.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -19,6 +18,7 @@ from replan.model.declared.reconcile import Window
 from replan.model.declared.rules import Apart, BalanceMeasure, BrokerSelector, Tolerance, TopicRule
 from replan.model.declared.where import Where
 from replan.model.names import Replicas, TopicPartition
+from replan.reporting.json_report import json_report
 from replan.reporting.lines import aligned_lines
 from replan.reporting.markdown import LIMIT, code, escape, fitted, table_head, table_row
 from replan.wording import LINES_LISTED, brokers, capped, count, listed, rate, size
@@ -333,16 +333,13 @@ def render_placement_difference_markdown(difference: PlacementDifference) -> str
 
 def render_placement_difference_json(difference: PlacementDifference) -> str:
     """One JSON document, format version 1."""
-    document = {
-        "formatVersion": 1,
-        "kind": "replan.placementDifference",
+    fields: dict[str, object] = {
         "lists": [
             {
-                "topic": c.partition.topic,
-                "partition": c.partition.partition,
+                **c.partition._asdict(),
                 "change": c.change,
-                "before": list(c.before),
-                "after": list(c.after),
+                "before": c.before,
+                "after": c.after,
             }
             for c in difference.lists
         ],
@@ -351,4 +348,4 @@ def render_placement_difference_json(difference: PlacementDifference) -> str:
             for key, (old, new) in difference.settings.items()
         ],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_report("replan.placementDifference", fields)

@@ -4,7 +4,6 @@ DeepDiff compares the small parts. Replica lists are compared as lists: `[1,2,3]
 not two changes of index.
 """
 
-import json
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -12,6 +11,7 @@ from msgspec import Struct
 from replan.model.names import TopicPartition
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
+from replan.reporting.json_report import json_report
 from replan.reporting.markdown import LIMIT, code, fitted, table_head, table_row
 from replan.reporting.plans.plan_words import broker_rate
 from replan.wording import LINES_LISTED, brokers, capped, rate
@@ -73,24 +73,21 @@ def render_difference_markdown(difference: PlanDifference) -> str:
 
 def render_difference_json(difference: PlanDifference) -> str:
     """One JSON document, format version 1."""
-    document = {
-        "formatVersion": 1,
-        "kind": "replan.planDifference",
+    fields: dict[str, object] = {
         "settings": [
             {"key": key, "before": old, "after": new}
             for key, (old, new) in difference.settings.items()
         ],
         "moves": [
             {
-                "topic": name.topic,
-                "partition": name.partition,
+                **name._asdict(),
                 "before": _both(old),
                 "after": _both(new),
             }
             for name, (old, new) in difference.moves.items()
         ],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_report("replan.planDifference", fields)
 
 
 def _shown(difference: PlanDifference) -> list[tuple[str, tuple[str | None, str | None]]]:
