@@ -347,7 +347,7 @@ def _check_rates(placement: Placement, rates: Rates | None) -> None:
 
 
 def _recoveries(placement: Placement, snapshot: Snapshot, within: PartitionFilter) -> Recoveries:
-    """What becomes of partitions that nobody leads, where `recovery` has a strategy for them."""
+    """What becomes of partitions without a leader, where `recovery` has a strategy for them."""
     wishes = declared_wishes(placement, snapshot)
     return recoveries(snapshot, {n: wish for n, wish in wishes.items() if within(n)})
 
