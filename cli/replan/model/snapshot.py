@@ -10,6 +10,8 @@ the dictionary of `partitions.topic` is exactly `topics.name`, so a topic's code
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -98,7 +100,7 @@ class OwnApplication(Struct, frozen=True):
     """Its throttle, by broker, in bytes per second; the settings of the snapshot leave it out."""
 
 
-class Snapshot(Struct, frozen=True):
+class Snapshot(Struct, frozen=True, dict=True):
     """One cluster at one moment."""
 
     cluster_id: str
@@ -189,10 +191,11 @@ class Snapshot(Struct, frozen=True):
                 if row[column]:
                     yield SettingName(ConfigScope.TOPIC, row["name"], key), row[column]
 
-    def volumes(self) -> list[Volume]:
+    @cached_property
+    def volumes(self) -> tuple[Volume, ...]:
         """Which log directories share a volume, as far as sizes and what lies in them tell."""
         lies = _Lies(self.partitions, self.topics)
-        return volumes(self.log_dirs, lies.bytes_in)
+        return tuple(volumes(self.log_dirs, lies.bytes_in))
 
     def may_copy_within(self, broker: BrokerId) -> bool:
         """Whether a replica may be on its way from one log directory of a broker to another (KIP-113).
@@ -271,6 +274,7 @@ class _Lies:
         self._partitions, self._topics = partitions, topics
         self._codes: dict[str, int] = {}
         self._keys: Ints = np.zeros(0, np.int64)
+        self._sizes: Ints = np.zeros(0, np.int64)
         self._known: dict[tuple[BrokerId, str], int] = {}
 
     def bytes_in(self, log_dir: LogDir) -> int:
@@ -286,18 +290,15 @@ class _Lies:
             self._codes = {name: code for code, name in enumerate(names)}
             numbers = self._partitions.column("partition").to_numpy().astype(np.int64)
             self._keys = (topic_codes(self._partitions).astype(np.int64) << 32) | numbers
-        wanted = np.fromiter(
-            (
-                (self._codes[topic] << 32) | number
-                for topic, numbers in log_dir.replicas.items()
-                if topic in self._codes
-                for number in numbers
-            ),
-            np.int64,
-        )
+            self._sizes = self._partitions.column("bytes").to_numpy()
+        of_topics = log_dir.replicas.values()
+        codes = [self._codes.get(topic, -1) for topic in log_dir.replicas]
+        counts = [len(numbers) for numbers in of_topics]
+        numbers = np.fromiter(chain.from_iterable(of_topics), np.int64, sum(counts))
+        wanted = (np.repeat(np.array(codes, np.int64), counts) << 32) | numbers
         at = np.minimum(np.searchsorted(self._keys, wanted), max(0, len(self._keys) - 1))
         there = at[self._keys[at] == wanted] if len(self._keys) else at[:0]
-        return int(self._partitions.column("bytes").to_numpy()[there].sum())
+        return int(self._sizes[there].sum())
 
 
 def _settings(row: Mapping[str, Any]) -> TopicSettings:

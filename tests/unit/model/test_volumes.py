@@ -82,7 +82,7 @@ def test_what_lies_in_directories_is_counted_by_the_partitions_of_the_snapshot()
         for n, path in enumerate("ab")
     )
     both = replace(snapshot(states), log_dirs=dirs)
-    assert [[d.path for d in of] for of in both.volumes()] == [["a"], ["b"]]
+    assert [[d.path for d in of] for of in both.volumes] == [["a"], ["b"]]
     small = replace(snapshot([state([1], partition=0, size=500)]), log_dirs=dirs)
-    assert [[d.path for d in of] for of in small.volumes()] == [["a", "b"]]
-    assert replace(snapshot([]), log_dirs=dirs).volumes() == [dirs]
+    assert [[d.path for d in of] for of in small.volumes] == [["a", "b"]]
+    assert replace(snapshot([]), log_dirs=dirs).volumes == (dirs,)

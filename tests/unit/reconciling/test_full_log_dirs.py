@@ -282,8 +282,8 @@ def test_disks_that_are_equally_full_are_two(read: Reader) -> None:
         ("/b", (TopicPartition("orders", 2),), 0),
     ]
     below = with_room_below(seen, Fraction(85, 100), frozenset())
-    assert [[d.path for d in of] for of in below.volumes()] == [["/a"], ["/b"], ["/c"], ["/d"]]
-    assert [of[0].room() for of in below.volumes()] == [0, 0, 850 * MB, 850 * MB]
+    assert [[d.path for d in of] for of in below.volumes] == [["/a"], ["/b"], ["/c"], ["/d"]]
+    assert [of[0].room() for of in below.volumes] == [0, 0, 850 * MB, 850 * MB]
 
 
 def test_a_balance_of_log_dirs_fills_none_that_the_policy_empties(read: Reader) -> None:

@@ -173,7 +173,7 @@ class _Question:
         self._kept = np.concatenate([self._staying, np.array(fixed, dtype=np.int64)])
         sizes = every[self.rows]
         table = broker_table(self._brokers, drained, placement, base[rest], every[rest])
-        table = _with_room(table, placement, snapshot.volumes(), held[self.rows], sizes)
+        table = _with_room(table, placement, snapshot.volumes, held[self.rows], sizes)
         leading, led = _leading(placement, snapshot, held)
         self.problem = PlacementProblem(
             table,

@@ -90,7 +90,7 @@ def with_room_below(
     snapshot: Snapshot, above: Fraction, leaving: frozenset[TopicPartition]
 ) -> Snapshot:
     """The cluster, in which volumes have room as long as they stay below the share, for these partitions alone."""
-    dirs = [d for volume in snapshot.volumes() for d in _below(volume, above)]
+    dirs = [d for volume in snapshot.volumes for d in _below(volume, above)]
     table = snapshot.partitions
     names = table.select(["topic", "partition", "bytes"]).to_pylist()
     sizes = [
@@ -192,7 +192,7 @@ class _Rooms(Struct):
         cls, snapshot: Snapshot, above: Fraction, drained: set[tuple[BrokerId, str]]
     ) -> "_Rooms":
         rooms = cls({b.id: {} for b in snapshot.brokers if b.takes_new})
-        for number, volume in enumerate(snapshot.volumes()):
+        for number, volume in enumerate(snapshot.volumes):
             room = _room(volume, above)
             if room is None:
                 continue
@@ -230,7 +230,7 @@ class _Rooms(Struct):
 
 def _above(snapshot: Snapshot, above: Fraction) -> Iterator[Volume]:
     """The volumes that are above the share; the directory with least free space says how full one is."""
-    return (volume for volume in snapshot.volumes() if _excess(volume[0], above))
+    return (volume for volume in snapshot.volumes if _excess(volume[0], above))
 
 
 def _room(volume: Volume, above: Fraction) -> int | None:

@@ -118,7 +118,7 @@ def plan_of(
     part = PlannedPart.of(only, scope, snapshot)
     _check_balance(placement, comparison.off_balance)
     _check_rates(placement, aligned.rates)
-    volumes = snapshot.volumes()
+    volumes = snapshot.volumes
     moves = _moves(comparison, part, volumes)
     log_dirs = _log_dir_changes(comparison, part, [move for move, _ in moves.ordered], volumes)
     _check_balance(placement, log_dirs.off_balance)

@@ -193,7 +193,7 @@ def log_drains(
     drained: dict[BrokerId, set[str]] = {}
     for entry in entries:
         drained.setdefault(entry.broker, set()).add(entry.path)
-    volumes = volumes_by_broker(snapshot.volumes()) if entries else {}
+    volumes = volumes_by_broker(snapshot.volumes) if entries else {}
     rooms = {b: _Room.of(volumes.get(b, []), paths, comes) for b, paths in drained.items()}
     moves: list[LogMove] = []
     no_room: list[NoRoomLeft] = []
@@ -270,7 +270,7 @@ def log_dir_balance(
     for log_dir in sorted(snapshot.log_dirs, key=lambda d: (d.broker, d.path)):
         if log_dir.takes_new and (log_dir.broker, log_dir.path) not in leaving:
             of.setdefault(log_dir.broker, []).append(log_dir)
-    volumes = volumes_by_broker(snapshot.volumes())
+    volumes = volumes_by_broker(snapshot.volumes)
     moves: list[LogMove] = []
     now: dict[BrokerId, Fraction] = {}
     then: dict[BrokerId, Fraction] = {}
