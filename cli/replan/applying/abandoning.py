@@ -26,7 +26,7 @@ from replan.applying.journal.records import (
     Record,
     Status,
 )
-from replan.applying.observation import brings_in, made_again, runs_own, unshown
+from replan.applying.observation import made_again, runs_own, unshown
 from replan.applying.other_tools import not_ours
 from replan.applying.partitions import intent, no_more_left, remembering_given_up
 from replan.applying.reasons.notes import ListsLeft
@@ -39,7 +39,7 @@ from replan.applying.request_memory import (
     held_since,
     repeated_refusals,
 )
-from replan.applying.run.application_run import Sender, intents
+from replan.applying.run.application_run import Sender, copying_now, intents
 from replan.applying.run.opening import closing, ended, next_id, open_plan
 from replan.applying.settings import Settings
 from replan.applying.steps.kinds import KINDS
@@ -217,34 +217,12 @@ def _missing(ledger: Ledger, look: Look) -> set[TopicOrBroker]:
 
 def _wanted(ledger: Ledger) -> Wanted:
     return Wanted(
-        partitions=may_copy(ledger),
+        partitions=ledger.may_copy,
         topics={topic for topic, _ in ledger.entries},
         rates_of={broker for broker, _ in ledger.rates},
         registered={broker for broker, _ in ledger.rates},
         places_of=places_of_begun(ledger),
     )
-
-
-def may_copy(ledger: Ledger) -> list[TopicPartition]:
-    """The partitions that may still copy to a list of replan's; a cancel that was asked for may not have arrived."""
-    return [
-        n
-        for n, own in ledger.owned.items()
-        if own.given_up or (n in ledger.open and (own.expanding or own.cancelling))
-    ]
-
-
-def copying_now(ledger: Ledger, look: Look) -> list[TopicPartition]:
-    """The copies of the open application that the controller still carries out."""
-    owned = [ledger.owned[name] for name in may_copy(ledger)]
-    names = [
-        own.partition
-        for own in owned
-        if brings_in(look, own.partition, own.topic_id, set(own.target).difference(own.original))
-    ]
-    if ledger.throttles_others:
-        names += [name for name in sorted(not_ours(look, ledger)) if name not in names]
-    return names
 
 
 def _kept(
@@ -473,7 +451,7 @@ def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies
 
     Where those of the application are to be cancelled, the reassignments of other tools that it throttles.
     """
-    look = reader.look(Wanted(partitions=may_copy(ledger), places_of=places_of_begun(ledger)))
+    look = reader.look(Wanted(partitions=ledger.may_copy, places_of=places_of_begun(ledger)))
     names = copying_now(ledger, look) + [name for name, _ in copying_within(ledger, look)]
     others = not_ours(look, ledger)
     if copies is RunningCopies.CANCELLED:

@@ -311,6 +311,15 @@ def test_a_copy_whose_cancel_has_not_arrived_runs_for_whoever_gives_up_or_clears
     assert looking.copies == set()
 
 
+def test_a_process_that_leaves_names_the_copies_whose_cancel_has_not_arrived() -> None:
+    made = killed_before_its_cancels()
+    now = made.clock.now()
+    outcome = made.apply(stop=lambda: made.clock.now() > now, verb=Verb.RESUME)
+    assert outcome.ending is Ending.INTERRUPTED
+    assert [str(name) for name in outcome.copying] == ["orders-0", "orders-2"]
+    assert outcome.throttled
+
+
 class Unthrottled(Boundary):
     """Looks after everything that crosses which copies run without an entry of throttled replicas."""
 

@@ -191,6 +191,15 @@ class Ledger(Struct, frozen=True):
         lists = any(own.list_pending for own in self.owned.values())
         return lists or any(step.status is Status.OPEN for step in self.steps)
 
+    @property
+    def may_copy(self) -> list[TopicPartition]:
+        """Those that may still copy to a list of replan's; a cancel that was asked for may not have arrived."""
+        return [
+            n
+            for n, own in self.owned.items()
+            if own.given_up or (n in self.open and (own.expanding or own.cancelling))
+        ]
+
     def ended(self, status: Status) -> list[MoveRecord]:
         """The partitions of the open application that ended so."""
         return [own for own in self.owned.values() if own.status is status]

@@ -27,7 +27,8 @@ from replan.applying.journal.records import (
     Status,
     Verb,
 )
-from replan.applying.observation import Job, TickInput
+from replan.applying.observation import Job, TickInput, brings_in
+from replan.applying.other_tools import not_ours
 from replan.applying.reasons.holds import (
     ClusterSilent,
     EffectUnseen,
@@ -223,6 +224,19 @@ def stopped_code(leaving: Leaving) -> Exit:
     return Exit.HELD if held else Exit.INTERRUPTED
 
 
+def copying_now(ledger: Ledger, look: Look) -> list[TopicPartition]:
+    """The copies of the open application that the controller still carries out."""
+    owned = [ledger.owned[name] for name in ledger.may_copy]
+    names = [
+        own.partition
+        for own in owned
+        if brings_in(look, own.partition, own.topic_id, set(own.target).difference(own.original))
+    ]
+    if ledger.throttles_others:
+        names += [name for name in sorted(not_ours(look, ledger)) if name not in names]
+    return names
+
+
 def stopped_outcome(
     whole: Outcome,
     tick: TickInput,
@@ -232,11 +246,11 @@ def stopped_outcome(
 ) -> Outcome:
     """The end of a process that leaves what runs to itself; `whole`: the application as it stands, `tick`: the last."""
     begun = {n for n, own in state.ledger.open.items() if own.expanding}
-    running = begun & tick.look.running.keys()
+    running = set(copying_now(state.ledger, tick.look)).union(state.others.found)
     within = {name for name, _ in copying_within(state.ledger, tick.look)}
     return replace(
         whole,
-        copying=tuple(sorted(running.union(state.others.found))),
+        copying=tuple(sorted(running)),
         copying_within=tuple(sorted(within)),
         may_begin=tuple(sorted((begun - running) & state.moves.unknown_since.keys())),
         throttled=state.throttle(tick.job) is not None,
