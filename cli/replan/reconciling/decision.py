@@ -232,4 +232,4 @@ def _too_often(due: Sequence[FoundDeviation], memory: Memory, now: float) -> Ite
     often = sorted(name for name, moved_at in times.items() if len(moved_at) >= OFTEN)
     if often:
         until = max(times[name][-OFTEN] + DAY_SECONDS for name in often)
-        yield MovedTooOften(tuple(often[:LISTED_DEVIATIONS]), OFTEN, until)
+        yield MovedTooOften(tuple(often[:LISTED_DEVIATIONS]), len(often), OFTEN, until)

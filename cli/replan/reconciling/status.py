@@ -201,13 +201,15 @@ class MovedTooOften(Typed, frozen=True, tag="moved-too-often"):
     """A partition was moved three times within a day, and is to be moved again."""
 
     partitions: tuple[str, ...]
+    """The first of them."""
+    total: int
     times: int
     until: float
 
     def __str__(self) -> str:
         return (
             f"Moved {self.times:,} times within a day, and to be moved again: "
-            f"{_some(self.partitions, len(self.partitions))}; not before {utc(self.until)}."
+            f"{_some(self.partitions, self.total)}; not before {utc(self.until)}."
         )
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from replan.model.api import DeviationKind, HoldLimits, Reconcile, TopicPartition, Window, Windows
 from replan.reconciling.api import (
     FREED_SECONDS,
+    LISTED_DEVIATIONS,
     Act,
     Begun,
     BrokersDown,
@@ -166,7 +167,7 @@ def test_how_many_brokers_down_hold(hold: int | Fraction, registered: int, most:
         (
             Memory(moved={"orders-0": (100.0, 200.0, 300.0)}),
             WELL,
-            MovedTooOften(("orders-0",), 3, 86_500.0),
+            MovedTooOften(("orders-0",), 1, 3, 86_500.0),
         ),
     ],
 )
@@ -177,6 +178,17 @@ def test_each_hold_keeps_what_is_due_from_being_done(
     decision = decide_loop(POLICY, [DIFFERS], memory, facts, 1000.0)
     assert isinstance(decision, Holds)
     assert decision.reasons == (reason,)
+
+
+def test_all_that_was_moved_too_often_is_counted_and_the_first_of_it_is_named() -> None:
+    names = [TopicPartition("orders", number) for number in range(LISTED_DEVIATIONS + 100)]
+    memory = replace(known(0), moved={str(name): (100.0, 200.0, 300.0) for name in names})
+    decision = decide_loop(POLICY, [replace(DIFFERS, partitions=tuple(names))], memory, WELL, 1e3)
+    assert isinstance(decision, Holds)
+    [reason] = decision.reasons
+    assert isinstance(reason, MovedTooOften)
+    assert (len(reason.partitions), reason.total) == (LISTED_DEVIATIONS, len(names))
+    assert "and 290 more;" in str(reason)
 
 
 def test_a_partition_may_be_moved_again_when_a_day_has_passed() -> None:

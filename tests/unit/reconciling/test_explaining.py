@@ -50,7 +50,7 @@ PAUSED = SomebodyPaused("bob", 1.0)
         (
             Memory(moved={"orders-0": (NOW - 30, NOW - 20, NOW - 10)}),
             (),
-            (MovedTooOften(("orders-0",), 3, NOW - 30 + 86_400),),
+            (MovedTooOften(("orders-0",), 1, 3, NOW - 30 + 86_400),),
         ),
         (Memory(), (4, 5), (BrokersDown((4, 5), 5, 2),)),
     ],

@@ -49,7 +49,7 @@ REASONS: list[LoopReason] = [
     values.UnderMinIsr(("a-0", "a-1"), 12),
     values.BrokersFirst((3,)),
     values.EndedWorse(7, 0, 3),
-    values.MovedTooOften(("a-0",), 3, NOW),
+    values.MovedTooOften(("a-0",), 1, 3, NOW),
     values.RoundsFail(4, "no broker answers", NOW),
     values.NoWindow(None),
 ]
