@@ -286,6 +286,23 @@ def test_what_a_command_reads_is_not_overwritten_by_its_result(shell: Shell) -> 
     assert {file: file.read_bytes() for file in before} == before
 
 
+def test_no_file_of_a_folder_that_a_command_reads_is_overwritten(shell: Shell) -> None:
+    folder = shell.folder / "placements"
+    folder.mkdir()
+    read, plan = folder / "placement.yaml", folder / "plan.json"
+    read.write_bytes(shell.placement.read_bytes())
+    for _ in range(2):  # what is beside them is not read
+        shell.run("plan", "-f", folder, "-o", plan, wanted=2)
+    for arguments in (
+        ("plan", "-f", folder),
+        ("elect", "preferred", "--all", "-f", folder),
+        ("rehearse", "--reconcile", "--for", "1h", "-f", folder),
+    ):
+        _, said = shell.run(*arguments, "-o", read, wanted=1)
+        assert said.endswith("would overwrite what is read; choose another name\n")
+    assert read.read_bytes() == shell.placement.read_bytes()
+
+
 def test_a_saved_plan_says_what_to_type_to_apply_it(shell: Shell) -> None:
     plan = shell.folder / "the plan.json"
     _, said = shell.run("plan", "-f", shell.placement, "-o", plan, wanted=2)

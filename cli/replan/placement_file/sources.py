@@ -70,9 +70,14 @@ def each_once(files: Iterable[Path], identity_of: Callable[[Path], Path]) -> lis
     return list(by_identity.values())
 
 
+def is_placement_name(name: str) -> bool:
+    """Whether a file of this name is read of a folder."""
+    return Path(name).suffix in SUFFIXES and not name.startswith(".")
+
+
 def chosen_in(folder: str, names: Iterable[str]) -> list[str]:
     """Of what lies in a folder the names that are meant, sorted. Raises BadPlacement where there are none."""
-    chosen = sorted(n for n in names if Path(n).suffix in SUFFIXES and not n.startswith("."))
+    chosen = sorted(filter(is_placement_name, names))
     if not chosen:
         raise BadPlacement(
             f"{folder}: this folder has no *.yaml and no *.yml; "

@@ -14,7 +14,7 @@ from replan.commands.elections.election_scope import (
 )
 from replan.commands.elections.recovering import RecoveryOptions, recover
 from replan.commands.frame.output import is_live, keep_inputs, result
-from replan.commands.inputs.options import AS, Allow, Detail, Pace
+from replan.commands.inputs.options import AS, Allow, Detail, Pace, placement_files
 from replan.commands.inputs.target import LiveTarget
 from replan.commands.inputs.unread import note_unread
 from replan.errors import Exit
@@ -76,7 +76,7 @@ def elect_preferred(
         render_elections_json,
     )
 
-    keep_inputs(output, [*(files or ()), scope.election_file, cluster.simulated])
+    keep_inputs(output, [*placement_files(files, cluster), scope.election_file, cluster.simulated])
     placement, selection = placement_to_keep(files, cluster), scope.selection()
     allowed = allowed_of(allow or ())
     with cluster.connect() as connection:

@@ -16,7 +16,7 @@ from replan.commands.elections.election_scope import (
 )
 from replan.commands.elections.tails import SaveTails, save_tails
 from replan.commands.frame.output import is_live, keep_inputs, note, result
-from replan.commands.inputs.options import AS, Allow, Detail, Pace
+from replan.commands.inputs.options import AS, Allow, Detail, Pace, placement_files
 from replan.commands.inputs.target import LiveTarget
 from replan.commands.inputs.unread import note_unread
 from replan.errors import BadFile, BadUsage, Exit
@@ -100,7 +100,12 @@ def recover(
     from replan.commands.performing.application import check_free, resumed
     from replan.planning.elections.recover import partitions_to_probe, recovery_elections
 
-    inputs = [*(options.files or ()), scope.election_file, options.before, cluster.simulated]
+    inputs = [
+        *placement_files(options.files, cluster),
+        scope.election_file,
+        options.before,
+        cluster.simulated,
+    ]
     keep_inputs(options.output, inputs)
     placement, allowed = placement_to_keep(options.files, cluster), allowed_of(options.allow or ())
     earlier_logs = _earlier_logs(options.before)

@@ -198,10 +198,23 @@ def write(text: str, path: Path | None, *, force: bool = True) -> None:
 
 
 def keep_inputs(output: Path | None, inputs: Iterable[Path | None]) -> None:
-    """Raise BadUsage where -o names a file that the command reads, before anything is done."""
+    """Raise BadUsage where -o names a file that the command reads, before anything is done.
+
+    Of a folder that are its placement files.
+    """
     read = [file for file in inputs if file is not None and file.exists()]
-    if output is not None and output.exists() and any(map(output.samefile, read)):
+    if output is not None and output.exists() and any(_is_of(file, output) for file in read):
         raise BadUsage(f"-o {output} would overwrite what is read; choose another name")
+
+
+def _is_of(read: Path, output: Path) -> bool:
+    """Whether a file is the one that is read, or one of those that are read of a folder."""
+    from replan.placement_file.sources import is_placement_name
+
+    if not read.is_dir():
+        return output.samefile(read)
+    names = (output, output.resolve())
+    return any(is_placement_name(of.name) and of.parent.samefile(read) for of in names)
 
 
 def _print(stream: TextIO, text: str) -> None:

@@ -146,7 +146,8 @@ def rehearse(
     """
     from replan.rehearsal.options import Options
 
-    keep_inputs(output, [plan_file, cluster.simulated, cluster.snapshot, *(files or ())])
+    placements = placement_files(files, cluster) if reconcile else ()
+    keep_inputs(output, [plan_file, cluster.simulated, cluster.snapshot, *placements])
     if reconcile is (plan_file is not None):
         raise BadUsage("rehearse either PLAN or, with --reconcile, weeks of the loop")
     options = Options(
