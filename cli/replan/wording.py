@@ -20,6 +20,9 @@ NAMES_SHOWN = 20
 UNLIMITED = "unlimited"
 """How a rate without a limit is written, in files, options and the journal."""
 
+DIGITS = 3
+"""Of a size or a rate, as it is shown in units."""
+
 DAY_SECONDS = 86_400.0
 
 DAYS_FROM = 48
@@ -131,6 +134,16 @@ def signed(amount: int) -> str:
 def rate(bytes_per_second: int | None) -> str:
     """Bytes per second: `20 MB/s`; None is `unlimited`."""
     return UNLIMITED if bytes_per_second is None else f"{size(bytes_per_second)}/s"
+
+
+def exact_size(count: int) -> str:
+    """Bytes where the last one counts: in units if those say all of it, else every byte: `2 TB`, `10485760 B`."""
+    return size(count) if len(str(count).rstrip("0")) <= DIGITS else f"{count} B"
+
+
+def exact_rate(bytes_per_second: int | None) -> str:
+    """Likewise a rate: `20 MB/s`, `10485760 B/s`; None is `unlimited`."""
+    return UNLIMITED if bytes_per_second is None else f"{exact_size(bytes_per_second)}/s"
 
 
 def duration(seconds: float) -> str:

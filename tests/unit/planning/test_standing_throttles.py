@@ -90,6 +90,14 @@ def test_the_order_of_a_list_means_nothing() -> None:
     }
 
 
+def test_two_rates_that_three_digits_do_not_tell_apart_are_said_whole() -> None:
+    asked = declared(rates={1: StandingRate(HERE, leader=10_500_000)})
+    [found] = find_drift(asked, seen(b1=own(leader=10_485_760))).standing
+    assert str(found) == "10485760 B/s -> 10.5 MB/s"
+    [found] = find_drift(asked, seen(b1=own(leader=10_000_000))).standing
+    assert str(found) == "10 MB/s -> 10.5 MB/s"
+
+
 def test_a_default_of_the_cluster_is_no_value_of_a_broker() -> None:
     default = {LEADER_RATE: ConfigValue("5000", ConfigSource.CLUSTER_DEFAULT)}
     asked = declared(rates={1: StandingRate(HERE, leader=5000)})

@@ -81,6 +81,32 @@ def test_everything_else_is_compared_key_by_key_as_the_file_spells_it() -> None:
     }.items() <= found.settings.items()
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "key", "said"),
+    [
+        ("rate: 50MB/s", "rate: 50000001B/s", "rate", ("50 MB/s", "50000001 B/s")),
+        ("rate: 50MB/s", "rate: unlimited", "rate", ("50 MB/s", "unlimited")),
+        (
+            "rate: 50MB/s",
+            "rate: 50MB/s, brokers: {3: unlimited}",
+            "brokers.3",
+            (None, "unlimited"),
+        ),
+        (
+            "rate: 50MB/s, brokers: {3: 20MB/s}",
+            "rate: 50MB/s, brokers: {3: 10MiB/s}",
+            "brokers.3",
+            ("20 MB/s", "10485760 B/s"),
+        ),
+    ],
+)
+def test_no_other_rate_passes_for_the_same(
+    before: str, after: str, key: str, said: tuple[str | None, str]
+) -> None:
+    both = (placed(f"throttles: {{moves: {{{of}}}}}\n") for of in (before, after))
+    assert compare_placements(*both).settings == {f"throttles.moves.{key}": said}
+
+
 def test_it_is_said_in_the_words_of_the_file_and_nothing_that_nobody_wrote() -> None:
     before = placed(
         "assignments: {orders: {partitions: {0: [1, 2]}}}\nthrottles: {moves: {rate: 5MB/s}}\n"

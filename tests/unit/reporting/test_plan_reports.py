@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 from tests.builders import brokers, listed_leader, move, placement, snapshot, state
 from tests.readings import plan_text
 from tests.unit.reporting.golden import check
@@ -20,7 +21,15 @@ from replan.planning.api import (
     digest,
     make_plan,
 )
-from replan.reporting.api import LIMIT, SMALLEST, PlanContext, plan_marker, render_steps, weight
+from replan.reporting.api import (
+    LIMIT,
+    SMALLEST,
+    PlanContext,
+    compare_plans,
+    plan_marker,
+    render_steps,
+    weight,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -138,6 +147,21 @@ def test_a_plan_without_a_throttle_says_so() -> None:
         "No throttle is declared (throttles.moves): copies run as fast as the brokers can.\n"
         in render_steps(made)
     )
+
+
+@pytest.mark.parametrize(
+    ("throttle", "said"),
+    [
+        (MoveThrottle(10**6, keep=True), {"throttle.keep": (None, "true")}),
+        (MoveThrottle(1_000_001), {"throttle.rate": ("1 MB/s", "1000001 B/s")}),
+        (MoveThrottle(10**6, {BrokerId(3): 2**20}), {"throttle.brokers.3": (None, "1048576 B/s")}),
+    ],
+)
+def test_plans_with_another_throttle_are_not_the_same(
+    throttle: MoveThrottle, said: dict[str, tuple[str | None, str | None]]
+) -> None:
+    plan = Plan("C", "", {}, (move([1, 2], [1, 3]),), MoveThrottle(10**6))
+    assert compare_plans(plan, replace(plan, throttle=throttle)).settings == said
 
 
 def test_more_than_five_hundred_moves_are_counted_and_all_are_listed_when_asked() -> None:

@@ -38,7 +38,7 @@ from replan.model.declared.placement import (
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot
 from replan.planning.change import PlannedStep, Rank
-from replan.wording import rate
+from replan.wording import exact_rate, rate
 
 ThrottleKey = Literal[
     "leader.replication.throttled.rate",
@@ -115,11 +115,13 @@ class ThrottleSetting(Form, PlannedStep, frozen=True):
         return f"{self.key} of {self.name} is set twice"
 
     def worded(self, value: str | None) -> str:
-        """A value of it in words: a rate with its unit, a list as it is."""
+        """A value of it in words: a rate with its unit, every byte of it where else both would read alike."""
         if value is None:
             return "not set"
         if self.scope is ConfigScope.BROKER and value.isdecimal():
-            return rate(int(value))
+            rates = [int(v) for v in (self.before, self.after) if v is not None and v.isdecimal()]
+            alike = len(set(rates)) > len(set(map(rate, rates)))
+            return exact_rate(int(value)) if alike else rate(int(value))
         return value or "empty"
 
     @property

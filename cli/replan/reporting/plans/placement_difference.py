@@ -21,10 +21,17 @@ from replan.model.names import Replicas, TopicPartition
 from replan.reporting.json_report import json_report
 from replan.reporting.lines import aligned_lines
 from replan.reporting.markdown import LIMIT, code, escape, fitted, table_head, table_row
-from replan.wording import LINES_LISTED, brokers, capped, count, listed, rate, size
+from replan.wording import (
+    LINES_LISTED,
+    UNLIMITED,
+    brokers,
+    capped,
+    count,
+    exact_rate,
+    exact_size,
+    listed,
+)
 
-DIGITS = 3
-"""Of a size, as it is shown in units."""
 NAMES = {
     "leader_blacklist": "blacklists.leaders",
     "replica_blacklist": "blacklists.replicas",
@@ -44,7 +51,6 @@ NAMES = {
 }
 """Fields of a placement as the file spells them; the others are spelt alike."""
 LEFT_OUT = {"explicit", "digest", "throttle_places", "places", "where", "pattern", "measure"}
-RATE_FIELDS = {"rate", "leader", "follower"}
 
 
 class ListChange(StrEnum):
@@ -124,6 +130,8 @@ def _settings(placement: Placement) -> Iterator[tuple[str, str]]:
 def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
     """The values below a path, as text."""
     match value:
+        case None if path.startswith("throttles.moves."):
+            yield path, UNLIMITED
         case None | Where():
             return
         case () if path == NAMES["leader_blacklist"]:
@@ -213,10 +221,10 @@ def _shown(path: str, value: Any) -> str:
             return str(value).lower()
         case Fraction():
             return f"{float(value):g}"
-        case int() if path.startswith("limits.bytes") and len(str(value).rstrip("0")) <= DIGITS:
-            return size(value)
-        case int() if path.startswith("throttles.") and path.rpartition(".")[2] in RATE_FIELDS:
-            return rate(value)
+        case int() if path.startswith("limits.bytes"):
+            return exact_size(value)
+        case int() if path.startswith("throttles."):
+            return exact_rate(value)
         case _:
             return f"{value}s" if path.startswith("reconcile.putRight.") else str(value)
 

@@ -14,7 +14,7 @@ from replan.planning.plans.plan import Plan
 from replan.reporting.json_report import json_report
 from replan.reporting.markdown import LIMIT, code, fitted, table_head, table_row
 from replan.reporting.plans.plan_words import broker_rate
-from replan.wording import LINES_LISTED, brokers, capped, rate
+from replan.wording import LINES_LISTED, brokers, capped, exact_rate
 
 
 class PlanDifference(Struct, frozen=True):
@@ -102,10 +102,12 @@ def _settings(plan: Plan) -> dict[str, str]:
     settings = {"cluster": plan.cluster_id, "placement": plan.placement_digest}
     settings |= {f"rack of broker {b}": rack for b, rack in plan.racks.items() if rack is not None}
     if plan.throttle is not None:
-        settings["throttle.rate"] = rate(plan.throttle.rate)
+        settings["throttle.rate"] = exact_rate(plan.throttle.rate)
         settings |= {
-            f"throttle.brokers.{b}": broker_rate(r) for b, r in plan.throttle.brokers.items()
+            f"throttle.brokers.{b}": broker_rate(r, exact_rate)
+            for b, r in plan.throttle.brokers.items()
         }
+        settings |= {"throttle.keep": "true"} if plan.throttle.keep else {}
     for step in plan.all_changes:
         settings |= step.compared
     return settings

@@ -1,6 +1,6 @@
 """What the text, the Markdown and the page of a plan say in the same words: its changes, its totals, its throttle."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from replan.applying.settings import Settings
 from replan.model.declared.placement import SideRates
@@ -206,10 +206,10 @@ def _convergence(judged: JudgedBy | None) -> str:
     return "the copies end at the produce rates given"
 
 
-def broker_rate(limit: int | SideRates | None) -> str:
+def broker_rate(limit: int | SideRates | None, worded: Callable[[int | None], str] = rate) -> str:
     """A broker's rate: one for both sides, or `leader 20 MB/s, follower 50 MB/s`."""
     if isinstance(limit, SideRates):
         if limit.leader == limit.follower:
-            return rate(limit.leader)
-        return f"leader {rate(limit.leader)}, follower {rate(limit.follower)}"
-    return rate(limit)
+            return worded(limit.leader)
+        return f"leader {worded(limit.leader)}, follower {worded(limit.follower)}"
+    return worded(limit)
