@@ -286,6 +286,16 @@ def test_disks_that_are_equally_full_are_two(read: Reader) -> None:
     assert [of[0].room() for of in below.volumes] == [0, 0, 850 * MB, 850 * MB]
 
 
+@given(st.integers(0, TOTAL * MB // 10))
+def test_empty_disks_stay_two_whatever_room_they_have_to_the_byte(used: int) -> None:
+    share, size = Fraction(85, 100), TOTAL * MB
+    dirs = tuple(LogDir(BrokerId(1), path, size, size - used, 0) for path in ("/a", "/b"))
+    seen = replace(snapshot([state((1,))]), log_dirs=dirs)
+    below = with_room_below(seen, share, frozenset()).volumes
+    assert [[d.path for d in of] for of in below] == [["/a"], ["/b"]]
+    assert [of[0].room() for of in below] == [dirs[0].room(1 - share)] * 2
+
+
 def test_a_balance_of_log_dirs_fills_none_that_the_policy_empties(read: Reader) -> None:
     """Something else has 700 of 1,000 MB of the first volume: by its replicas it has too few, once one has left."""
     states = [state((1,), partition=i, size=100 * MB) for i in range(4)]

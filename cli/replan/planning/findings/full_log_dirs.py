@@ -15,7 +15,7 @@ import pyarrow as pa
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.model.broker import ALMOST_EMPTY, HEADROOM, LogDir, Volume
+from replan.model.broker import HEADROOM, LogDir, Volume
 from replan.model.columns import Flags, take, to_matrix, with_column
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
@@ -102,11 +102,11 @@ def with_room_below(
 
 
 def _below(volume: Volume, above: Fraction) -> Volume:
-    """A volume as one that is almost empty and takes what is left below the share, in its first open directory."""
+    """A volume as one that is empty and takes what is left below the share, in its first open directory."""
     room = _room(volume, above)
     if room is None:
         return volume
-    total = int(room / (1 - ALMOST_EMPTY - HEADROOM))
+    total = int(room / (1 - HEADROOM))
     takes = next((d for d in volume if d.takes_new), None)
     return tuple(
         replace(d, total_bytes=total, usable_bytes=room + int(total * HEADROOM))
