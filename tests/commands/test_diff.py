@@ -114,6 +114,35 @@ def test_names_that_git_quotes_are_read_at_a_revision(
     assert said(capsys, "HEAD", "-f", "all", wanted=0)[0] == "Both mean the same.\n"
 
 
+def test_a_folder_is_read_at_a_revision_from_a_folder_of_the_repository(
+    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work / "teams" / "all").mkdir(parents=True)
+    (work / "teams" / "all" / "a.yaml").write_text(BEFORE)
+    commit(work, {})
+    monkeypatch.chdir(work / "teams")
+    assert said(capsys, "HEAD", "-f", "all", wanted=0)[0] == "Both mean the same.\n"
+    monkeypatch.chdir(work / "teams" / "all")
+    assert said(capsys, "HEAD", "-f", ".", wanted=0)[0] == "Both mean the same.\n"
+
+
+def test_symbolic_links_are_followed_at_a_revision(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("all", "shared"):
+        (work / name).mkdir()
+    (work / "shared" / "a.yaml").write_text(BEFORE)
+    (work / "all" / "a.yaml").symlink_to(Path("..", "shared", "a.yaml"))
+    (work / "link").symlink_to("all")
+    commit(work, {})
+    for name in ("all", "link", "all/a.yaml"):
+        assert said(capsys, "HEAD", "-f", name, wanted=0)[0] == "Both mean the same.\n"
+    (work / "all" / "a.yaml").unlink()
+    (work / "all" / "a.yaml").symlink_to("gone.yaml")
+    commit(work, {})
+    assert "all/a.yaml: there is no such file" in said(capsys, "HEAD", "-f", "all", wanted=1)[1]
+
+
 def test_two_files_outside_of_any_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

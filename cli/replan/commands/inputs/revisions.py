@@ -32,6 +32,8 @@ from replan.placement_file.sources import (
 from replan.placement_file.yaml_text import fastest_parser
 
 FETCH_SECONDS = 120.0
+NOT_THERE = "there is no such file at this revision, or a symbolic link leads nowhere in it"
+_OBJECT = re.compile(r"(?P<kind>blob|tree) (?P<name>[0-9a-f]+)\n")
 _OF_ANOTHER = frozenset(
     f"GIT_{name}"
     for name in (
@@ -136,28 +138,39 @@ def placement_at(named: str, files: Sequence[Path]) -> Placement:
 
 def _files_at(revision: str, path: Path) -> list[Path]:
     """A file, or the YAML files of a folder, at a revision: as they are found in the working tree."""
-    kind = _git("cat-file", "-t", f"{revision}:./{path}")
-    if kind is None:
+    kind, found = _object_at(revision, path)
+    if found is None:
         raise BadPlacement(
             f"{revision}: there is no {path}; name the files of that revision with -f"
         )
-    if kind.strip() != b"tree":
+    if kind != "tree":
         return [path]
-    inside = _git("ls-tree", "-z", "--name-only", f"{revision}:./{path}") or b""
+    inside = _git("ls-tree", "--full-tree", "-z", "--name-only", found) or b""
     names = (os.fsdecode(name) for name in inside.split(b"\0"))
     return [path / name for name in chosen_in(f"{revision}:{path}", names)]
 
 
 def _source_at(revision: str, file: Path) -> Source:
-    raw, name = _git("cat-file", "blob", f"{revision}:./{file}"), f"{revision}:{file}"
+    kind, found = _object_at(revision, file)
+    raw = _git("cat-file", "blob", found) if found is not None and kind == "blob" else None
+    name = f"{revision}:{file}"
     if raw is None:
-        raise BadPlacement(f"{name}: {NO_FILE}")
+        raise BadPlacement(f"{name}: {NO_FILE if kind == 'tree' else NOT_THERE}")
     return decoded_source(name, raw)
 
 
-def _git(*words: str) -> bytes | None:
+def _object_at(revision: str, path: Path) -> tuple[str, str | None]:
+    """The kind and the name of what lies there, past symbolic links that stay in the repository; none where nothing."""
+    asked = b"%s:./%s\n" % (os.fsencode(revision), os.fsencode(path))
+    form = "--batch-check=%(objecttype) %(objectname)"
+    answer = _git("cat-file", form, "--follow-symlinks", given=asked) or b""
+    found = _OBJECT.fullmatch(answer.decode(errors="replace"))
+    return (found["kind"], found["name"]) if found else ("", None)
+
+
+def _git(*words: str, given: bytes = b"") -> bytes | None:
     """What git prints here; None where it fails. Raises BadUsage where there is no git."""
-    done = _run_git(words)
+    done = _run_git(words, given=given)
     return done.stdout if done.returncode == 0 else None
 
 
@@ -166,6 +179,7 @@ def _run_git(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
     limit_seconds: float | None = None,
+    given: bytes = b"",
 ) -> "subprocess.CompletedProcess[bytes]":
     """Run git, here or in a folder. Raises BadUsage where there is none, and TimeoutExpired."""
     try:
@@ -173,6 +187,7 @@ def _run_git(
             ["git", *words],  # noqa: S607
             cwd=folder,
             env=environment,
+            input=given,
             capture_output=True,
             timeout=limit_seconds,
             check=False,
