@@ -280,10 +280,10 @@ def test_a_worker_of_another_daemon_forgets_the_jar_with_its_first_task(tmp_path
         jar.writestr("a.class", "")
     script = (
         "import sys, zipimport\n"
-        "from replan.fleet.spark.frames import ready\n"
+        "from replan.fleet.spark.frames import preload\n"
         "kinds = lambda: [type(f) for f in sys.path_importer_cache.values()]\n"
         "assert zipimport.zipimporter in kinds()\n"
-        "ready()\n"
+        "preload()\n"
         "assert zipimport.zipimporter not in kinds()\n"
     )
     there = environment(PYTHONPATH=os.pathsep.join([str(tmp_path / "spark-core.jar"), *sys.path]))

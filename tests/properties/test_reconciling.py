@@ -77,7 +77,10 @@ def test_nothing_leaves_a_rack_whose_brokers_are_all_full() -> None:
     )
     run = happens(history)
     assert run.month.watched.rounds == {}
-    assert [d.why_not for d in run.seen.statuses[-1].deviations] == [FitsNowhere(4_500_000)] * 2
+    deviations = run.seen.statuses[-1].deviations
+    full = [(broker, path) for broker in (1, 4) for path in ("/a", "/b")]
+    assert [(d.subject.broker, d.subject.path) for d in deviations] == full
+    assert [d.why_not for d in deviations] == [FitsNowhere(4_500_000)] * 4
 
 
 @pytest.mark.parametrize("effects", range(4, 14))

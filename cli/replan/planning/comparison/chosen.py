@@ -448,8 +448,10 @@ def _room(
 ) -> Ints:
     """What each broker may hold of some partitions: what it holds of them, and what its open volumes can take.
 
-    `free`: the share of each volume that stays free. Which directory a copy comes to lie in is judged by `room`.
+    `free`: the share of each volume that stays free. A volume that takes not even the smallest of them takes nothing:
+    what is left of two disks is not room for a replica. Which directory a copy comes to lie in is judged by `room`.
     """
+    smallest = int(sizes[sizes > 0].min(initial=NO_LIMIT))
     open_: dict[int, list[int | None]] = {}
     for volume in volumes:
         if any(log_dir.takes_new for log_dir in volume):
@@ -457,7 +459,7 @@ def _room(
     room = np.full(len(table.ids), NO_LIMIT)
     for at, broker in enumerate(table.ids.tolist()):
         known = open_.get(broker, [])
-        takes = [max(0, more) for more in known if more is not None]
+        takes = [more if more >= smallest else 0 for more in known if more is not None]
         if known and len(takes) == len(known):
             lies = int(sizes[(held == broker).any(axis=1)].sum())
             room[at] = min(lies + sum(takes), NO_LIMIT)
