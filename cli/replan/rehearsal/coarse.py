@@ -6,23 +6,11 @@ brokers wait for one another in turn it takes longer. Beside full rehearsals of 
 What producers write to a partition while it is copied passes both sides as well (`planning.making.convergence`). The
 headroom over min ISR is exact where nothing fails: the lists and in-sync replicas of each move before, while its
 copies run, and at its target.
-
-What copies took of the networks that they share with replicas that come back, which are late by so much.
-
-Virtual time in long strides while nothing happens, or little beside what runs.
-
-Copies run for hours, and nothing changes for the applier between two events. Once it has been quiet for longer than any
-of its patience, a sleep goes on to the next event, or to the moment in which the applier gives up. Strides stay short
-enough for what it measures by itself.
-
-With many moves it is never quiet. A sleep then takes up to a twentieth of what one of them takes on average: each is
-seen to be done so much later at most, and ten times the bytes need no more looks. Such a sleep ends with the next
-fault; after one, and while a replica comes back that was there before, the applier looks when it would.
 """
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -31,6 +19,7 @@ from replan.faults.read import FaultSpec
 from replan.model.columns import list_lengths
 from replan.model.declared.placement import Side
 from replan.model.names import BrokerId, TopicPartition
+from replan.model.partition import effective_min_isr
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
@@ -40,7 +29,7 @@ from replan.rehearsal.options import Options
 from replan.rehearsal.result import Copied
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import next_moment
-from replan.simulator.cluster.faults import SlowBroker
+from replan.simulator.cluster.faults import At, LoseRequests, SlowBroker
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 
@@ -97,14 +86,14 @@ def coarse_rehearsal(plan: Plan, snapshot: Snapshot, options: Options) -> Coarse
         seconds = _seconds(bottleneck) + slots + options.settings.settle_seconds
     margins = (_margin(move, in_sync) for move, in_sync in _in_sync(plan, snapshot))
     return Coarse(
-        None if seconds == float("inf") else seconds + ENDING_SECONDS,
+        None if seconds == math.inf else seconds + ENDING_SECONDS,
         bottleneck,
         min(margins, key=lambda m: (m.replicas, m.partition), default=None),
     )
 
 
 def _seconds(side: Bottleneck) -> float:
-    return side.bytes / side.bytes_per_second if side.bytes_per_second > 0 else float("inf")
+    return side.bytes / side.bytes_per_second if side.bytes_per_second > 0 else math.inf
 
 
 def _sides(plan: Plan, options: Options) -> Iterator[Bottleneck]:
@@ -147,12 +136,12 @@ def _in_sync(plan: Plan, snapshot: Snapshot) -> Iterator[tuple[Move, int]]:
 
 def _margin(move: Move, in_sync: int) -> Margin:
     m, original = move.min_insync_replicas, len(move.original)
-    before = in_sync - min(m, original)
+    before = in_sync - effective_min_isr(m, original)
     listed = original + len(move.new) - len(move.unnameable)
     states = (
-        (in_sync, min(m, original)),
-        (in_sync, min(m, listed)),
-        (len(move.target), min(m, len(move.target))),
+        (in_sync, effective_min_isr(m, original)),
+        (in_sync, effective_min_isr(m, listed)),
+        (len(move.target), effective_min_isr(m, len(move.target))),
     )
     least = min(states, key=lambda s: s[0] - s[1])
     return Margin(move.partition, *least, before)
@@ -166,8 +155,9 @@ def crowding_by_broker(
 ) -> Mapping[BrokerId, Sequence[Crowding]]:
     """The copies that each broker sent or received; `span`: the seconds when the run began and ended.
 
-    What is written and replicated has its part of a network in any case, whoever leads; copies are counted with what
-    that leaves of the slowest network or disk that there was.
+    Replicas that come back share the networks with them, and are late by so much. What is written and replicated has
+    its part of a network in any case, whoever leads; copies are counted with what that leaves of the slowest network or
+    disk that there was.
     """
     began, ended = span
     speeds = stage.world.speeds
@@ -206,6 +196,17 @@ def _taken_by_producing(stage: Simulation, copies: Sequence[Copied]) -> Counter[
     return taken
 
 
+def _moments(at: At) -> tuple[float, ...]:
+    """When a fault makes itself felt; a lost request may do so up to its delay later."""
+    match at.fault:
+        case LoseRequests(effect_after_seconds=later) if later is not None:
+            return at.seconds, at.seconds + later
+        case _:
+            return (at.seconds,)
+
+
+QUIET_SECONDS = 10.0
+"""Beyond the settle time: no gate of the applier is looked at again later than that."""
 AFTER_FAULT_SECONDS = 120.0
 """The quarantine of a request whose outcome is unknown (85 s) and some."""
 LOOKS_IN_A_MOVE = 20
@@ -222,7 +223,16 @@ def busy_stride(progress: Progress) -> float:
 
 
 class EventSkippingClock:
-    """A Clock over a simulated cluster."""
+    """A Clock over a simulated cluster: virtual time in long strides while nothing happens, or little beside what runs.
+
+    Copies run for hours, and nothing changes for the applier between two events. Once it has been quiet for longer than
+    any of its patience, a sleep goes on to the next event, or to the moment in which the applier gives up. Strides stay
+    short enough for what it measures by itself.
+
+    With many moves it is never quiet. A sleep then takes up to a twentieth of what one of them takes on average: each
+    is seen to be done so much later at most, and ten times the bytes need no more looks. Such a sleep ends with the
+    next fault; after one, and while a replica comes back that was there before, the applier looks when it would.
+    """
 
     def __init__(
         self,
@@ -230,18 +240,19 @@ class EventSkippingClock:
         clock: VirtualClock,
         changed_at: Callable[[Simulation], float],
         *,
-        quiet_seconds: float,
+        settle_seconds: float,
         longest_stride_seconds: float,
-        faults: Collection[float],
+        faults: Iterable[At],
     ) -> None:
-        """`changed_at`: when the cluster last changed; `faults`: the moments after which it is looked at closely."""
+        """`changed_at`: when the cluster last changed; `settle_seconds`: those of the applier; `faults` by its time."""
         self.looks = 0
         self._plane = plane
         self._clock = clock
         self._changed_at = changed_at
-        self._quiet_seconds = quiet_seconds
+        self._quiet_seconds = settle_seconds + QUIET_SECONDS
         self._longest_stride_seconds = longest_stride_seconds
-        self._faults = sorted(faults)
+        self._faults = sorted(moment for at in faults for moment in _moments(at))
+        """The moments after which the applier looks closely."""
         self._began = clock.now()
         self.gives_up_at = math.inf
         """When the applier gives up if nothing moves: no stride goes beyond."""

@@ -283,9 +283,9 @@ def _pace(
         plane,
         clock,
         changed.when,
-        quiet_seconds=Settings().settle_seconds + 10.0,
+        settle_seconds=Settings().settle_seconds,
         longest_stride_seconds=STRIDE_SECONDS,
-        faults=[at.seconds for at in schedule],
+        faults=schedule,
     )
 
 

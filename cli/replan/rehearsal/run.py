@@ -40,13 +40,10 @@ from replan.rehearsal.setup import cluster_of, with_assumptions, with_plan_appli
 from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import advance
-from replan.simulator.cluster.faults import At, Disconnect, LoseRequests, RepeatRequests
+from replan.simulator.cluster.faults import Disconnect
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 from replan.wording import DAY_SECONDS, duration
-
-QUIET_SECONDS = 10.0
-"""Beyond the settle time: no gate of the applier is looked at again later than that."""
 
 TIMES_RUN_AGAIN = 3
 """How often the same command is run again when nothing more is to happen."""
@@ -102,9 +99,11 @@ def perform_recorded(
         plane,
         clock,
         recorder.changed,
-        quiet_seconds=settings.settle_seconds + QUIET_SECONDS,
+        settle_seconds=settings.settle_seconds,
         longest_stride_seconds=options.longest_stride_seconds,
-        faults=[began + m for f in options.faults for at in f.schedule for m in _moments(at)],
+        faults=[
+            replace(at, seconds=began + at.seconds) for f in options.faults for at in f.schedule
+        ],
     )
     stop = _Stop(quick, options, began)
     journal = MemoryJournal()
@@ -201,17 +200,6 @@ def _left_open(outcome: Outcome) -> bool:
     return outcome.ending is Ending.STAYS_OPEN or (
         outcome.interrupted and outcome.ending is not Ending.GAVE_UP
     )
-
-
-def _moments(at: At) -> tuple[float, ...]:
-    """When a fault makes itself felt; a lost request may do so up to its delay later."""
-    match at.fault:
-        case LoseRequests(_, _, float(later)):
-            return at.seconds, at.seconds + later
-        case RepeatRequests() | LoseRequests():
-            return (at.seconds,)
-        case _:
-            return (at.seconds,)
 
 
 class _Stop(Struct):

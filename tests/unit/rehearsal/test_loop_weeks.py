@@ -13,14 +13,17 @@ from tests.unit.reconciling.test_loop import HOUR, LISTS, MB, RULE, at, cluster,
 from replan.errors import Exit
 from replan.faults.api import FaultContext
 from replan.model.api import BrokerId, DeviationKind, Placement
+from replan.reconciling.api import LoopPorts, LoopSettings
 from replan.rehearsal.api import (
     LAST_PART,
+    STRIDE_SECONDS,
     Drawn,
     InjectedFault,
     LoopRehearsal,
     LoopRun,
     Options,
     Release,
+    WatchedLoop,
     drawn_weeks,
     fault_context,
     loop_outcome,
@@ -31,7 +34,7 @@ from replan.rehearsal.api import (
     without_policy,
 )
 from replan.reporting.api import drawn, html_document, markdown_document, text_lines
-from replan.simulator.api import KillBroker, StartBroker, from_snapshot
+from replan.simulator.api import KillBroker, LoseRequests, StartBroker, WriteKind, from_snapshot
 
 DAY = 24 * HOUR
 POLICY = "reconcile: {putRight: {brokerDown: 30m}}"
@@ -199,3 +202,19 @@ def test_releases_drain_a_broker_and_give_it_back_or_change_a_list(
         "release: broker N is back",
         "release: orders-N is [N, N, N]",
     }
+
+
+def test_the_applier_looks_closely_when_a_lost_request_arrives_late(placement: Placement) -> None:
+    looked = list[float]()
+
+    def asleep(ports: LoopPorts, _settings: LoopSettings, _watched: WatchedLoop) -> None:
+        """Sleeps of a second while nothing happens: as the first look, long before the request arrives, and then."""
+        for moment in (0.0, HOUR, 2 * HOUR + 300):
+            ports.clock.sleep(max(0.0, moment - ports.clock.now()))
+            before = ports.clock.now()
+            (ports.pace or ports.clock).sleep(1.0)
+            looked.append(ports.clock.now() - before)
+
+    lost = at(2, LoseRequests(WriteKind.REASSIGN, 1, 300.0))
+    run_loop(cluster(), [Release(0, placement)], 3 * HOUR, lost, lives=asleep)
+    assert looked == [1.0, STRIDE_SECONDS, 1.0]
