@@ -38,7 +38,7 @@ Tolerate = Annotated[
 
 
 def moment(text: "str | datetime") -> "datetime":
-    """Read a time, or a day, which means its end (UTC). Raises BadParameter where it is none, or to come."""
+    """Read a time, or a day, which means its end (UTC). Raises BadParameter where it is none."""
     from datetime import UTC, datetime, timedelta
 
     if isinstance(text, datetime):

@@ -5,8 +5,7 @@ Seconds are those at the declared rate of moves, of the slower of the two sides,
 there are none. Money is for bytes between racks.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -49,24 +48,18 @@ def _row(
         "partition": drifted["partition"],
         "bytes": size * len(new),
         "cross_rack_bytes": crossing,
-        "seconds": throttled_seconds([(source, new, size)], work.placement.move_throttle),
+        "seconds": _seconds(source, new, size, work.placement.move_throttle),
         "amount": None if price is None else float(crossing * price / GB),
         "currency": None if prices is None or price is None else prices.currency,
     }
 
 
-def throttled_seconds(
-    copies: Iterable[tuple[BrokerId, Sequence[BrokerId], int]], throttle: MoveThrottle | None
+def _seconds(
+    source: BrokerId, new: Sequence[BrokerId], size: int, throttle: MoveThrottle | None
 ) -> float | None:
-    """How long the busiest broker copies at the declared rates, with all else waiting for it; None without any.
-
-    `copies`: from whom, to whom, and how many bytes to each.
-    """
-    load: Counter[tuple[BrokerId, Side]] = Counter()
-    for source, new, size in copies:
-        load[source, Side.LEADER] += size * len(new)
-        load.update({(broker, Side.FOLLOWER): size for broker in new})
+    """How long the slowest side of the copies of one partition takes at its rate; None without any rate."""
     if throttle is None:
         return None
-    rates = {key: throttle.rate_of(*key) for key in load}
-    return max((load[key] / rate for key, rate in rates.items() if rate is not None), default=None)
+    sides = [(source, Side.LEADER, size * len(new)), *((b, Side.FOLLOWER, size) for b in new)]
+    rates = [(copied, throttle.rate_of(broker, side)) for broker, side, copied in sides]
+    return max((copied / rate for copied, rate in rates if rate is not None), default=None)
