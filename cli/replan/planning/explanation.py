@@ -35,8 +35,7 @@ from replan.planning.making.planner import plan_of
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
-from replan.planning.plans.reasons import Refusal
-from replan.planning.safety.placing_refusals import OutOfBalance
+from replan.planning.plans.reasons import PlanWarning, Refusal, WarningKind
 
 NO_LIST = (DifferenceKind.PREFERRED_ABSENT, DifferenceKind.NO_LEADER)
 """What differs, and says nothing of the list that is asked for, or less than any other difference."""
@@ -95,7 +94,7 @@ class Explanation(Struct, frozen=True):
     """Constraints that leave it no placement together."""
     exceeded: tuple[Exceeded, ...]
     """Limits that refuse the whole plan."""
-    unbalanced: tuple[OutOfBalance, ...]
+    unbalanced: tuple[PlanWarning, ...]
     """What a balance that is required lacks: it refuses the whole plan, too."""
 
 
@@ -170,7 +169,7 @@ def explain_partition(
         refusals=refusals,
         conflicts=tuple(c for c in plan.conflicts if c.may_concern(refused)),
         exceeded=over_limits(plan.all_changes, placement.limits),
-        unbalanced=drift.unbalanced
+        unbalanced=tuple(w for w in plan.warnings if w.kind is WarningKind.BALANCE)
         if placement.balance is not None and placement.balance.required
         else (),
     )

@@ -23,6 +23,7 @@ from replan.model.api import (
     ReplicaBlacklist,
     Snapshot,
     Spread,
+    TopicPartition,
     Where,
 )
 from replan.planning.api import (
@@ -32,6 +33,7 @@ from replan.planning.api import (
     RefusalRule,
     WarningKind,
     dumps,
+    explain_partition,
     loads,
     log_dir_balance,
     log_drains,
@@ -257,6 +259,16 @@ def test_a_directory_of_a_larger_volume_has_a_larger_share() -> None:
     at = seen([20, 20, 20, 20], small, large)
     assert make_plan(even(0), at).log_moves == ()
     assert find_drift(even(0), at).none
+
+
+def test_explain_names_a_required_balance_only_where_the_plan_is_refused_for_it() -> None:
+    reached = seen([50, 30, 20, 20, 40], log_dir("/a", 600, 0, 1, 2, 3), log_dir("/b", 800, 4))
+    missed = seen([100], log_dir("/a", 800, 0), log_dir("/b"))
+    name = TopicPartition("orders", 0)
+    assert make_plan(even(10, required=True), reached).log_moves
+    assert explain_partition(even(10, required=True), reached, name).unbalanced == ()
+    [reason] = explain_partition(even(10, required=True), missed, name).unbalanced
+    assert reason.facts["measure"] == "logDirs"
 
 
 def test_directories_that_nothing_brings_nearer_are_a_warning_and_no_drift() -> None:
