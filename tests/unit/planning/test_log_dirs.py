@@ -250,6 +250,8 @@ def test_directories_are_balanced_by_moves_within_their_broker() -> None:
     assert not plan.moves
     [drift] = find_drift(even(10), at).unbalanced
     assert drift.imbalance.brokers == (4,)
+    assert "now (brokers 4); a plan brings 3 replicas to other log directories" in str(drift)
+    assert "Write `logDirs" not in str(drift)
     assert loads(dumps(plan), "plan.json") == plan
 
 

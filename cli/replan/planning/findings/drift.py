@@ -128,7 +128,10 @@ def drift_of(comparison: Comparison, *, journal_unread: bool = False) -> Drift:
     counts = partition_counts(placement, comparison.aligned.intents, snapshot)
     standing = standing_differences(placement, comparison.aligned.intents, snapshot)
     dirs = log_dir_balance(placement, snapshot, {}, log_drains(placement, snapshot, {}))
-    dirs_unbalanced = comparison.log_dirs_off_balance(dirs.now)
+    dirs_unbalanced = tuple(
+        replace(reason, log_moves=len(dirs.moves))
+        for reason in comparison.log_dirs_off_balance(dirs.now)
+    )
     unbalanced = (*_unbalanced(comparison), *(dirs_unbalanced if dirs.moves else ()))
     differences = _differences(
         comparison, converging, [*lists, *lost], counts, standing, unbalanced

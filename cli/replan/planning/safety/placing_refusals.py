@@ -52,10 +52,19 @@ class OutOfBalance(Struct, frozen=True):
     """Brokers that get nothing new, or no more, and why."""
     held: tuple[str, ...] = ()
     """What keeps partitions where they are: entries of `acknowledged`, with their places, and refusals."""
+    log_moves: int = 0
+    """Of log directories as they are now: how many replicas a plan brings to others, and so nearer."""
 
     def __str__(self) -> str:
-        """How near the balance comes, what is in the way, and what to do."""
-        return str(PlanWarning(WarningKind.BALANCE, self.facts))
+        """How near the balance comes, what is in the way, and what to do; or how near it is, and what a plan does."""
+        if not self.log_moves:
+            return str(PlanWarning(WarningKind.BALANCE, self.facts))
+        named = ", ".join(capped(self.imbalance.brokers, str, limit=CAUSES_SHOWN))
+        return (
+            f"balance: {self.where} asks that logDirs lie within {self.facts['asked']} of the brokers' shares, and "
+            f"they lie within {self.facts['reached']} now (brokers {named}); a plan brings "
+            f"{count(self.log_moves, 'replica')} to other log directories"
+        )
 
     @property
     def facts(self) -> Facts:
