@@ -6,9 +6,10 @@
     python -m benchmarks.run --against FILE.json    # name what became slower by a tenth; ends with 2
     python -m benchmarks.run --profile 'plan' 10000 # where the time of one row goes
 
-A row at one size is a process of its own, so its peak of memory is its own. CPU is that of the process and of those
-that it waits for. A machine that others use is slower now than a minute ago, so the figure to compare is the ratio:
-the median of the row by the median of the fixed work beside it.
+A row at one size is a process of its own, so its peak of memory is its own; that of a whole process of replan is never
+shown below what this module takes, as Linux counts for a child what its parent had when it was started. CPU is that of
+the process and of those that it waits for. A machine that others use is slower now than a minute ago, so the figure to
+compare is the ratio: the median of the row by the median of the fixed work beside it.
 """
 
 import argparse

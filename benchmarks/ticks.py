@@ -44,7 +44,7 @@ from replan.model.api import (  # noqa: E402
     TopicPartition,
     Wanted,
 )
-from replan.planning.api import (  # noqa: E402  # noqa: E402
+from replan.planning.api import (  # noqa: E402
     Move,
     MoveReason,
     Plan,

@@ -7,7 +7,7 @@ internal topics (`Coordinators`). In which order moves come into a plan is in `p
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heapreplace
 from itertools import chain
 
@@ -28,15 +28,15 @@ from replan.applying.reasons.holds import (
     WritesWouldStop,
 )
 from replan.applying.reasons.reason import HoldReason
-from replan.model.broker import LogDir, Volume, volumes
+from replan.model.broker import LogDir, Volume, volumes, volumes_by_broker
 from replan.model.control_plane import Look, ReplicaName
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition, is_internal
 from replan.model.partition import (
     PartitionState,
     Reassignment,
-    bears_unclean_election,
     effective_min_isr,
+    may_add_empty_replica,
 )
 from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import Request, RequestKind
@@ -247,13 +247,19 @@ class Room(Struct, frozen=True):
     one, also where a copy has ended or a replica was dropped meanwhile (file.delete.delay.ms).
     """
 
-    dirs: tuple[LogDir, ...] = ()
+    volumes: Mapping[BrokerId, Sequence[Volume]] = field(default_factory=dict)
+    """Of the directories that work."""
     promised: Mapping[BrokerId, Mapping[TopicPartition, int]] = field(default_factory=dict)
     """Bytes by broker and partition."""
     within: Mapping[BrokerId, Mapping[TopicPartition, tuple[str, int]]] = field(
         default_factory=dict
     )
     """Of the replicas that go to another directory: which one, and how many bytes."""
+
+    @classmethod
+    def of(cls, dirs: Iterable[LogDir]) -> "Room":
+        """The room that a reading of the directories shows."""
+        return cls(volumes_by_broker(volumes(d for d in dirs if d.error is None)))
 
     def reserve(self, partition: TopicPartition, brokers: Iterable[BrokerId], size: int) -> "Room":
         """The room after a copy of so many bytes to each broker was admitted; once more makes no difference."""
@@ -280,7 +286,8 @@ class Room(Struct, frozen=True):
 
     def _beside(self, partition: TopicPartition, broker: BrokerId) -> "_Coming":
         """What comes to a broker beside the replica of this partition."""
-        dirs = [d for d in self.dirs if d.broker == broker and d.error is None]
+        on_volumes = self.volumes.get(broker, ())
+        dirs = [*chain.from_iterable(on_volumes)]
         copies = {p: b for p, b in self.promised.get(broker, {}).items() if p != partition}
         moves = {p: to for p, to in self.within.get(broker, {}).items() if p != partition}
         there = {p: d.path for d in dirs for p in copies if _lies_in(p, d)}
@@ -295,7 +302,7 @@ class Room(Struct, frozen=True):
         heapify(logs)
         for _ in coming if logs else ():
             heapreplace(logs, logs[0] + 1)
-        return _Coming(volumes(dirs), known, coming, least, logs[0] if logs else 0)
+        return _Coming(on_volumes, known, coming, least, logs[0] if logs else 0)
 
 
 class _Turn(Struct, frozen=True):
@@ -307,7 +314,7 @@ class _Turn(Struct, frozen=True):
 class _Coming(Struct, frozen=True):
     """What comes to the directories of a broker."""
 
-    volumes: list[Volume]
+    volumes: Sequence[Volume]
     known: Mapping[str, int]
     """Bytes that come to a directory for certain."""
     free: list[int]
@@ -462,7 +469,7 @@ def _min_isr(move: Move, state: PartitionState, look: Look) -> HoldReason | None
 def _unclean_election(move: Move, state: PartitionState, look: Look) -> HoldReason | None:
     settings = look.topics.get(move.partition.topic)
     live_isr = state.live_isr(look.live)
-    if settings is None or not settings.unclean_election or bears_unclean_election(live_isr):
+    if settings is None or not settings.unclean_election or may_add_empty_replica(live_isr):
         return None
     return UncleanElectionPossible(move.partition.topic, live_isr)
 

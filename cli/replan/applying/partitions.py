@@ -83,8 +83,8 @@ from replan.model.names import BrokerId, Replicas
 from replan.model.partition import (
     PartitionState,
     Reassignment,
-    bears_unclean_election,
     effective_min_isr,
+    may_add_empty_replica,
 )
 from replan.planning.available import unavailable
 from replan.planning.plans.moves import Move
@@ -748,6 +748,6 @@ def _could_lead(
     if not settings.unclean_election:
         return None
     live_isr = state.live_isr(given.look.live)
-    if given.move.unclean_election and bears_unclean_election(live_isr):
+    if given.move.unclean_election and may_add_empty_replica(live_isr):
         return None
     return UncleanElectionPossible(given.move.partition.topic, live_isr)

@@ -104,6 +104,14 @@ def volumes(
     return [tuple(of) for of_broker in by_broker.values() for of in of_broker]
 
 
+def volumes_by_broker(volumes: Iterable[Volume]) -> dict[BrokerId, list[Volume]]:
+    """The volumes of each broker."""
+    of: dict[BrokerId, list[Volume]] = {}
+    for volume in volumes:
+        of.setdefault(volume[0].broker, []).append(volume)
+    return of
+
+
 def _on_one(volume: Sequence[LogDir], log_dir: LogDir, lies_in: Callable[[LogDir], int]) -> bool:
     """Whether a directory, which has no less free space, may lie on the volume of these."""
     first = volume[0]

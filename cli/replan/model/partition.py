@@ -37,7 +37,7 @@ def effective_min_isr(min_insync_replicas: int, assigned: int) -> int:
     return min(min_insync_replicas, assigned)
 
 
-def bears_unclean_election(live_isr: Replicas) -> bool:
+def may_add_empty_replica(live_isr: Replicas) -> bool:
     """Whether an empty replica may be added although unclean election is on: one is in sync while a broker restarts.
 
     Where none is, Kafka may let any live replica lead, also one that has hardly begun to copy.

@@ -166,10 +166,8 @@ def _cannot_move(
         return {}
     snapshot = aligned.snapshot
     chosen = wanted.chosen.for_balance | (wanted.chosen.changed & _too_few_in_sync(snapshot))
-    table, rows = (
-        unacknowledged.differences.table,
-        wanted.rows[unacknowledged.differences.positions],
-    )
+    differs = unacknowledged.differences
+    table, rows = differs.table, wanted.rows[differs.positions]
     moved = (rows >= 0) & np.isin(table.column("kind"), BALANCED_KINDS)
     moved[moved] = chosen[rows[moved]]
     if not moved.any():

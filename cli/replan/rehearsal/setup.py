@@ -174,9 +174,10 @@ def _rows(plan: Plan, topics: Sequence[str]) -> Iterator[_Row]:
         sizes[name.topic] = max(sizes[name.topic], name.partition + 1)
     growing = {create.topic: create for create in plan.creates}
     sizes |= {topic: create.present for topic, create in growing.items()}
+    one = tuple(sorted(plan.racks))[:1]
     for code, topic in enumerate(topics):
         # Kafka takes new partitions only as long as the others of their topic.
-        idle = growing[topic].lists[0] if topic in growing else tuple(sorted(plan.racks))[:1]
+        idle = growing[topic].lists[0] if topic in growing else one
         for number in range(sizes[topic]):
             name = TopicPartition(topic, number)
             step, others = steps.get(name), beside.get(name, ())

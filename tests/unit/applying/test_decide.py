@@ -219,7 +219,7 @@ def test_a_move_that_was_passed_over_too_often_keeps_later_ones_from_its_slots()
 
 
 def test_rooms_promised_in_one_tick_count_for_the_next_copy_of_the_same_tick() -> None:
-    room = Room((LogDir(BrokerId(4), "/a", 1000, 250, 0),))
+    room = Room.of((LogDir(BrokerId(4), "/a", 1000, 250, 0),))
     decision = decided(case(COPIES[:2], room=room))
     assert numbers(decision.resizing) == [0]
     assert decision.phases[COPIES[1].partition] == Deferred(110)
@@ -430,10 +430,10 @@ def test_a_copy_that_is_asked_for_again_passes_the_same_gates(
 
 
 def test_a_copy_that_is_asked_for_again_must_fit_and_does_not_count_twice() -> None:
-    fits = Room((LogDir(BrokerId(4), "/a", 1000, 200, 0),))
+    fits = Room.of((LogDir(BrokerId(4), "/a", 1000, 200, 0),))
     before = fits.reserve(COPIES[0].partition, [BrokerId(4)], 100)
     assert numbers(decided(asked_before(room=before)).resizing) == [0]
-    full = Room((LogDir(BrokerId(4), "/a", 1000, 150, 0),))
+    full = Room.of((LogDir(BrokerId(4), "/a", 1000, 150, 0),))
     assert numbers(decided(asked_before(room=full)).resizing) == []
 
 

@@ -4,11 +4,11 @@ import pytest
 from tests.builders import FILE, placement
 
 from replan.model.api import BrokerId, Placement, ReplicaBlacklist, TopicRule, Where, replicas
-from replan.planning.api import Causes, Refusal, RefusalRule, facts_of
+from replan.planning.api import Causes, Refusal, RefusalRule, fact_names
 
 
 def refused(topic: str, partition: int = 0, rule: RefusalRule = RefusalRule.CORDONED) -> Refusal:
-    return Refusal(topic, partition, rule, dict.fromkeys(facts_of(rule), replicas(3)))
+    return Refusal(topic, partition, rule, dict.fromkeys(fact_names(rule), replicas(3)))
 
 
 def at(line: int) -> Where:

@@ -28,7 +28,7 @@ from replan.planning.api import (
     WarningKind,
     digest,
     dumps,
-    facts_of,
+    fact_names,
     loads,
     make_plan,
 )
@@ -86,13 +86,13 @@ def any_moves(draw: st.DrawFn) -> tuple[Move, ...]:
 def refusals(draw: st.DrawFn) -> Refusal:
     rule = draw(st.sampled_from(RefusalRule))
     name = TopicPartition(draw(TEXT), draw(st.integers(0, 99)))
-    return Refusal(*name, rule, {fact: draw(FACT) for fact in facts_of(rule)})
+    return Refusal(*name, rule, {fact: draw(FACT) for fact in fact_names(rule)})
 
 
 @st.composite
 def warnings(draw: st.DrawFn) -> PlanWarning:
     kind = draw(st.sampled_from(WarningKind))
-    return PlanWarning(kind, {fact: draw(FACT) for fact in facts_of(kind)})
+    return PlanWarning(kind, {fact: draw(FACT) for fact in fact_names(kind)})
 
 
 @st.composite

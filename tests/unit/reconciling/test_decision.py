@@ -109,7 +109,7 @@ def test_a_window_goes_on_into_the_next_day_and_over_the_week() -> None:
     assert is_open([], 0.0)
 
 
-def test_a_window_goes_by_the_clock_of_its_zone_when_that_is_replace() -> None:
+def test_a_window_goes_by_the_clock_of_its_zone_when_that_is_changed() -> None:
     """On 25 October 2026 the clocks of Berlin go back: 22:00 to 05:00 are eight hours."""
     night = replace(NIGHTS, days=(5,))
     begin, end = at("2026-10-24T22:00:00"), at("2026-10-25T05:00:00")

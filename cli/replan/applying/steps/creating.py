@@ -118,10 +118,8 @@ class CreateStep(Struct, FromRecord, frozen=True):
     def _asked(self, given: StepInput) -> StepVerdict:
         """What to do where nothing but Kafka's answer is in the way."""
         create, look = self.create, given.tick.look
-        ask, last = (
-            Ask(NewPartitions(create.count, create.lists)),
-            given.memory.refused.get(self.subject),
-        )
+        ask = Ask(NewPartitions(create.count, create.lists))
+        last = given.memory.refused.get(self.subject)
         if last is None:
             return ask if self.record is None else Suspect(ask, PartitionsUnseen())
         refusal = given.refusal(self.subject)

@@ -370,7 +370,7 @@ class RunState(Struct, frozen=True, kw_only=True):
 
     def with_room(self, job: Job, log_dirs: Iterable[LogDir]) -> "RunState":
         """Take in a reading of the log directories; what runs keeps what it has not copied yet."""
-        room = Room(tuple(log_dirs))
+        room = Room.of(log_dirs)
         for name, record in self.ledger.open.items():
             move = job.moves[name]
             for broker in move.new if record.expanding else ():

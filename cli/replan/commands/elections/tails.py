@@ -98,7 +98,7 @@ def _check_shown(look: "Look", names: "Collection[TopicPartition]") -> None:
         lacks = listed(f"{look.forbidden[t]} on Topic {t}" for t in sorted(topics))
         raise UnsafePlan(
             "nothing was elected: --save-tails has to know whether partitions are led, and this user lacks the ACL "
-            f"{lacks}"
+            f"{lacks}; grant it"
         )
 
 

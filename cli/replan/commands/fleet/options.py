@@ -67,29 +67,24 @@ AsOf = Annotated[
 ]
 
 
-EngineName = Annotated[
-    Literal["auto", "local", "spark"],
-    typer.Option(
-        help="What does the work: `local` is this machine without Java, `spark` needs the extra `fleet`; "
-        "`auto` takes `spark` where it is given by --master, --remote or spark-submit."
-    ),
-]
-SparkMaster = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="The Spark master; local[*] unless it is given."),
-]
-SparkRemote = Annotated[
-    str | None,
-    typer.Option(metavar="sc://HOST", help="A Spark Connect server instead of a master."),
-]
-
-
-class EngineChoice(Struct, frozen=True):
+class EngineChoice(Struct, frozen=True, kw_only=True):
     """What does the work, and where."""
 
-    engine: EngineName = "auto"
-    master: SparkMaster = None
-    remote: SparkRemote = None
+    engine: Annotated[
+        Literal["auto", "local", "spark"],
+        typer.Option(
+            help="What does the work: `local` is this machine without Java, `spark` needs the extra `fleet`; "
+            "`auto` takes `spark` where it is given by --master, --remote or spark-submit."
+        ),
+    ] = "auto"
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="The Spark master; local[*] unless it is given."),
+    ] = None
+    remote: Annotated[
+        str | None,
+        typer.Option(metavar="sc://HOST", help="A Spark Connect server instead of a master."),
+    ] = None
 
     def where(self, between: Path | None = None) -> "SparkTarget":
         """The engine, which is said where nobody named it; `between`: a folder that all executors see."""
@@ -101,18 +96,11 @@ class EngineChoice(Struct, frozen=True):
         return target
 
 
-class Judging(Struct, frozen=True):
+class Judging(EngineChoice, frozen=True):
     """How what the lake has is judged: as of when, with how many errors, and by which engine."""
 
     as_of: AsOf = None
     tolerate: Tolerate = 0
-    engine: EngineName = "auto"
-    master: SparkMaster = None
-    remote: SparkRemote = None
-
-    def where(self, between: Path | None = None) -> "SparkTarget":
-        """The engine, as that of a choice."""
-        return EngineChoice(self.engine, self.master, self.remote).where(between)
 
 
 def opened_lake(file: Path) -> "tuple[Fleet, Lake]":

@@ -193,4 +193,6 @@ def _run_git(
             check=False,
         )
     except FileNotFoundError as problem:
-        raise BadUsage("this needs the command git, which is not on the PATH") from problem
+        raise BadUsage(
+            "this needs the command git, which is not on the PATH; install it"
+        ) from problem

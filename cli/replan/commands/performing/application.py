@@ -116,11 +116,8 @@ def _with_other_rates(placement: Placement, journal: JournalState) -> FilesPlan 
     The placement that it began with changes nothing but a process at work: whoever resumes with it keeps the rates that
     somebody has set since.
     """
-    begun, wanted, plan = (
-        journal.ledger.application,
-        placement.move_throttle,
-        open_plan(journal.ledger),
-    )
+    begun, plan = journal.ledger.application, open_plan(journal.ledger)
+    wanted = placement.move_throttle
     if begun is None or plan is None or _keeps(wanted) != _keeps(plan.throttle):
         return None
     as_then = digest_of(replace(placement, move_throttle=plan.throttle))

@@ -31,7 +31,7 @@ def producer_of(settings: Mapping[str, str], own: Mapping[str, Any]) -> Producer
     return Producer({**settings, **common, **own}, logger=_SILENT)
 
 
-def refusal_of(topic: str, error: Any, transactional_id: str = "") -> ClusterRefused | None:
+def write_refusal(topic: str, error: Any, transactional_id: str = "") -> ClusterRefused | None:
     """Why writing the topic is of no use again: missing ACLs, or the time of the records; None where it may succeed."""
     if error.code() in _FORBIDDEN:
         more = f", and Write and Describe on TransactionalId {transactional_id}"
@@ -193,7 +193,7 @@ class Transactions:
     def _meaning(self, error: Any) -> ReplanError:
         if error.code() in _FENCED:
             return Fenced("another process has taken over the journal")
-        return refusal_of(self._topic, error, TRANSACTIONAL_ID) or ClusterUnreachable(
+        return write_refusal(self._topic, error, TRANSACTIONAL_ID) or ClusterUnreachable(
             f"the journal topic {self._topic} cannot be written now: {self._last_error or error.str()}"
         )
 
@@ -263,7 +263,7 @@ class PlainProducer:
                 failures.append(failure.args[0])
         left = producer.flush(SEND_SECONDS + 1)
         error = next((e for e in failures if e is not None), None)
-        if error is not None and (refused := refusal_of(self._topic, error)) is not None:
+        if error is not None and (refused := write_refusal(self._topic, error)) is not None:
             raise refused
         if error is not None or left:
             why = f": {error.str()}" if error is not None else ""

@@ -15,7 +15,7 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Requirement
 from replan.model.declared.rules import BalanceMeasure, Spread, TopicRule
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.partition import PartitionState, bears_unclean_election
+from replan.model.partition import PartitionState, may_add_empty_replica
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import (
     Alignment,
@@ -151,7 +151,7 @@ class RefusedPartitions(Struct, frozen=True):
         if state is None or settings is None:
             return
         live_isr = state.live_isr(self.live.__contains__)
-        if settings.unclean_election and not bears_unclean_election(live_isr):
+        if settings.unclean_election and not may_add_empty_replica(live_isr):
             yield Constraint(ConstraintKind.UNCLEAN_ELECTION, number=len(live_isr))
         yield Constraint(ConstraintKind.MIN_INSYNC_REPLICAS, number=settings.min_insync_replicas)
         if required is not None and required.racks:

@@ -96,8 +96,8 @@ class Drift(Struct, frozen=True):
     @property
     def standing(self) -> tuple[ThrottleSetting, ...]:
         """Throttle settings that are not as they are declared to stay."""
-        ofs = (d.setting for d in self.differences if d.kind is OtherKind.STANDING)
-        return tuple(setting for setting in ofs if setting is not None)
+        settings = (d.setting for d in self.differences if d.kind is OtherKind.STANDING)
+        return tuple(setting for setting in settings if setting is not None)
 
     @property
     def converging(self) -> tuple[TopicPartition, ...]:
@@ -297,10 +297,8 @@ def _absent_leaders(comparison: Comparison) -> Iterator[_List]:
 
 
 def _of_lists(lists: Sequence[_List], snapshot: Snapshot) -> Iterator[Difference]:
-    states, live = (
-        _states(snapshot, [difference.name for difference in lists]),
-        snapshot.live_brokers(),
-    )
+    states = _states(snapshot, [difference.name for difference in lists])
+    live = snapshot.live_brokers()
     for difference in lists:
         rule = _rule(difference, states.get(difference.name), live, snapshot)
         declared, observed = difference.declared, difference.observed

@@ -300,10 +300,8 @@ class _Moves(Struct, frozen=True):
 
 def _moves(comparison: Comparison, part: PlannedPart, volumes: Sequence[Volume]) -> _Moves:
     """A move of each difference that safety lets be removed, as far as the disks have room."""
-    snapshot, differs = (
-        comparison.aligned.snapshot,
-        part.differences(comparison.unacknowledged.differences),
-    )
+    snapshot = comparison.aligned.snapshot
+    differs = part.differences(comparison.unacknowledged.differences)
     rules = SafetyRules.of(snapshot)
     lookups = _lookups(comparison.aligned, differs.table, rules.nameable)
     racks = RequiredRacks.of(lookups.aligned)

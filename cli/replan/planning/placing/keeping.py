@@ -350,8 +350,8 @@ class Filler:
     ) -> tuple[bool, bool, bool, bool, int, int]:
         """The smallest gives way first."""
         load = self._loads.of(broker)
-        drained = self._problem.drained_dirs.get(partition.row, frozenset())
-        lies = int(self._at.ids[broker]) not in drained
+        drained = self._problem.drained_dirs.get(partition.row)
+        lies = drained is None or int(self._at.ids[broker]) not in drained
         goes = not self._stays[partition.row, partition.base.index(broker)]
         leads = broker == partition.leader
         return (self._opens[broker], leads and not goes, not goes, lies, -load, -broker)

@@ -7,14 +7,14 @@ or the same for all where one does not say; of all steps that help, the one that
 the one that copies least: a search that proves nothing where it ends.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 from msgspec import Struct, field
 
 from replan.documents.typed import Form, Int32, Int64, Text, ValidBrokerId
-from replan.model.broker import HEADROOM, LogDir, Volume
+from replan.model.broker import HEADROOM, LogDir, Volume, volumes_by_broker
 from replan.model.columns import Ints
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure, LogDirBlacklist
@@ -166,14 +166,6 @@ def left_on(
     room = volume[0].room(free)
     coming = sum(comes.get((d.broker, d.path), 0) for d in volume)
     return None if room is None else max(0, room - coming)
-
-
-def volumes_by_broker(volumes: Iterable[Volume]) -> dict[BrokerId, list[Volume]]:
-    """The volumes of each broker."""
-    of: dict[BrokerId, list[Volume]] = {}
-    for volume in volumes:
-        of.setdefault(volume[0].broker, []).append(volume)
-    return of
 
 
 def log_drains(

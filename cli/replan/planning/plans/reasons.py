@@ -522,7 +522,7 @@ def _names(words: str) -> tuple[str, ...]:
 
 
 @cache
-def facts_of(of: RefusalRule | WarningKind) -> tuple[str, ...]:
+def fact_names(of: RefusalRule | WarningKind) -> tuple[str, ...]:
     """Which facts a rule or a kind has: those that are in its words."""
     named = [DERIVED[n][0] if n in DERIVED else (n,) for n in _names(of.words) if n != OF_REFUSAL]
     return tuple(dict.fromkeys(chain.from_iterable(named)))
@@ -538,12 +538,12 @@ def _sentence(of: RefusalRule | WarningKind, facts: Facts) -> str:
 
 
 def _check_facts(of: RefusalRule | WarningKind, facts: Facts) -> None:
-    for name in facts_of(of):
+    for name in fact_names(of):
         if name not in facts:
             raise ValueError(f'.facts: "{name}" is missing')
     for name, fact in facts.items():
-        if name not in facts_of(of):
-            raise ValueError(f".facts: unknown key {shown(name)}; {advice(name, facts_of(of))}")
+        if name not in fact_names(of):
+            raise ValueError(f".facts: unknown key {shown(name)}; {advice(name, fact_names(of))}")
         if isinstance(fact, tuple) and len(set(map(type, fact))) > 1:
             raise ValueError(f".facts.{name}: expected brokers or texts, not both")
 

@@ -85,7 +85,7 @@ def candidates(
 ) -> tuple[Candidate, ...]:
     """The replicas of a partition in list order.
 
-    `registered` are the registered brokers; `earlier_logs`: what an earlier snapshot knew of their logs.
+    `registered`: all brokers that are; `earlier_logs`: what an earlier snapshot knew of their logs.
     """
     eligible = {*state.isr, *state.elr}
     ranked: list[Candidate] = []

@@ -26,7 +26,7 @@ from replan.planning.plans.reasons import (
     Refusal,
     RefusalRule,
     WarningKind,
-    facts_of,
+    fact_names,
 )
 from replan.wording import capped, count
 
@@ -180,7 +180,7 @@ def refusal_of(reason: Impossible, partition: TopicPartition, rule: TopicRule | 
     """The refusal of one partition for a reason that concerns it."""
     refused, facts = OBSTACLE_RULES[reason.obstacle], _facts(reason, rule)
     return Refusal(
-        *partition, refused, {name: facts[name] for name in facts if name in facts_of(refused)}
+        *partition, refused, {name: facts[name] for name in facts if name in fact_names(refused)}
     )
 
 

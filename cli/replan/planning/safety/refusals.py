@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.partition import PartitionState, bears_unclean_election
+from replan.model.partition import PartitionState, may_add_empty_replica
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.plans.moves import Move
 from replan.planning.plans.reasons import Facts, Refusal, RefusalRule
@@ -119,5 +119,5 @@ def _unclean_guard(
 ) -> Iterator[RuleAndFacts]:
     """With unclean election on, an empty newcomer could be elected when the only in-sync replica restarts."""
     live_isr = state.live_isr(live.__contains__)
-    if move.unclean_election and not bears_unclean_election(live_isr):
+    if move.unclean_election and not may_add_empty_replica(live_isr):
         yield RefusalRule.UNCLEAN_GUARD, {"inSync": live_isr}

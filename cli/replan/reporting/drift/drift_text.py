@@ -198,7 +198,7 @@ WITH_HEADING = {
     OtherKind.STANDING,
     OtherKind.BALANCE,
 }
-"""What is listed under a heading of its own, whose class it is or not; all else goes by class."""
+"""Kinds that are listed under a heading of their own; all others are listed by class."""
 
 
 def render_drift(report: DriftReport, *, everything: bool = False, unmanaged: bool = False) -> str:

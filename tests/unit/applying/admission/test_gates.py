@@ -116,7 +116,7 @@ def test_a_gate_says_why_nothing_is_added_now(
 
 
 def test_room_is_judged_by_the_larger_of_planned_and_seen_size() -> None:
-    room = Room((LogDir(BrokerId(5), "/a", 1000, 250, 0),))
+    room = Room.of((LogDir(BrokerId(5), "/a", 1000, 250, 0),))
     assert closed_gate(SWAP, SWAP.expanded, state([1, 2, 3]), seen(), room, {}) is None
     closed = closed_gate(SWAP, SWAP.expanded, state([1, 2, 3], size=200), seen(), room, {})
     assert isinstance(closed, NoRoom)
@@ -125,12 +125,11 @@ def test_room_is_judged_by_the_larger_of_planned_and_seen_size() -> None:
 
 B5 = BrokerId(5)
 OTHER = TopicPartition("clicks", 0)
-TWO_DIRS = Room(
-    (
-        LogDir(B5, "/a", 1000, 500, 0),
-        LogDir(B5, "/b", 1001, 500, 3, replicas={"clicks": (0,)}),
-    )
+DIRS = (
+    LogDir(B5, "/a", 1000, 500, 0),
+    LogDir(B5, "/b", 1001, 500, 3, replicas={"clicks": (0,)}),
 )
+TWO_DIRS = Room.of(DIRS)
 """The next replica of the broker comes to /a, which takes 400; a replica of clicks lies in /b."""
 
 
@@ -152,8 +151,8 @@ def test_a_replica_that_goes_to_a_directory_counts_the_copies_that_may_come_ther
 
 
 def test_a_replica_that_goes_to_a_directory_counts_what_comes_to_others_on_its_volume() -> None:
-    replica, dirs = (OTHER, B5), [replace(d, total_bytes=1000) for d in TWO_DIRS.dirs]
-    room = Room(tuple(dirs)).reserve(SWAP.partition, [B5], 380)
+    replica, dirs = (OTHER, B5), [replace(d, total_bytes=1000) for d in DIRS]
+    room = Room.of(dirs).reserve(SWAP.partition, [B5], 380)
     assert room.why_not_within(replica, "/b", 380) == NoRoom(B5, "/b", 380, 500, 380, 100, True)
     assert room.why_not_within(replica, "/b", 20) is None
 
@@ -172,7 +171,7 @@ def test_a_copy_fits_wherever_a_replica_within_the_broker_may_turn_kafka_to(
 ) -> None:
     """The one within goes to /a: it counts there already for the next copy, or does not yet."""
     dirs = [LogDir(B5, p, 1000, u, n) for p, u, n in zip("ab", (900, 110), logs, strict=True)]
-    room = Room(tuple(dirs)).reserve_within((OTHER, B5), "a", 10)
+    room = Room.of(dirs).reserve_within((OTHER, B5), "a", 10)
     assert (room.why_not(SWAP.partition, B5, 50) is None) is fits
 
 

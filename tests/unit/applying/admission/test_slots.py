@@ -81,7 +81,7 @@ def log_dir(path: str, usable: int | None, logs: int, **more: object) -> LogDir:
 def test_a_replica_must_fit_where_kafka_puts_it(
     dirs: list[LogDir], size: int, chosen: tuple[str, int] | None
 ) -> None:
-    found = Room(tuple(dirs)).why_not(P0, B1, size)
+    found = Room.of(dirs).why_not(P0, B1, size)
     if chosen is None:
         assert found is None
         return
@@ -91,7 +91,7 @@ def test_a_replica_must_fit_where_kafka_puts_it(
 
 
 def test_what_was_promised_is_not_there_any_more() -> None:
-    room = Room((log_dir("/a", 300, 0),)).reserve(P1, [B1, B2], 120)
+    room = Room.of((log_dir("/a", 300, 0),)).reserve(P1, [B1, B2], 120)
     found = room.why_not(P0, B1, 100)
     assert found is not None
     assert (found.usable, found.promised, found.kept_free) == (300, 120, 100)
@@ -101,7 +101,7 @@ def test_what_was_promised_is_not_there_any_more() -> None:
 
 
 def test_what_was_promised_is_spread_over_directories_as_kafka_places_it() -> None:
-    room = Room((log_dir("/a", 300, 0), log_dir("/b", 300, 0))).reserve(P1, [B1], 120)
+    room = Room.of((log_dir("/a", 300, 0), log_dir("/b", 300, 0))).reserve(P1, [B1], 120)
     assert room.why_not(P0, B1, 200) is None, "the other one comes to lie in the other directory"
     two = room.reserve(P2, [B1], 50)
     found = two.why_not(P0, B1, 81)
@@ -114,20 +114,20 @@ def test_what_was_promised_to_one_directory_takes_of_all_that_may_lie_on_its_vol
     """They say the same of it; or nearly, as one is asked after the other."""
     for usable in (300, 305):
         dirs = (LogDir(B1, "/a", 1000, 300, 0), LogDir(B1, "/b", 1000, usable, 0))
-        room = Room(dirs).reserve(P1, [B1], 120)
+        room = Room.of(dirs).reserve(P1, [B1], 120)
         assert room.why_not(P0, B1, 80) is None
         found = room.why_not(P0, B1, 86)
         assert found is not None
         assert found.promised == 120
-    two = Room((dirs[0], LogDir(B1, "/b", 1000, 311, 0))).reserve(P1, [B1], 120)
+    two = Room.of((dirs[0], LogDir(B1, "/b", 1000, 311, 0))).reserve(P1, [B1], 120)
     assert two.why_not(P0, B1, 200) is None
 
 
 def test_what_lies_in_a_directory_already_takes_more_of_that() -> None:
     lies = LogDir(B1, "/a", 1000, 300, 1, replicas={P1.topic: (P1.partition,)})
-    room = Room((lies, log_dir("/b", 300, 1))).reserve(P1, [B1], 120)
+    room = Room.of((lies, log_dir("/b", 300, 1))).reserve(P1, [B1], 120)
     found = room.why_not(P0, B1, 81)
     assert found is not None, "both have as many logs"
     assert (found.path, found.promised) == ("/a", 120)
-    wider = Room((lies, log_dir("/b", 300, 0))).reserve(P1, [B1], 120)
+    wider = Room.of((lies, log_dir("/b", 300, 0))).reserve(P1, [B1], 120)
     assert wider.why_not(P0, B1, 200) is None
