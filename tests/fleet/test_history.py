@@ -240,6 +240,16 @@ def test_records_are_counted_where_the_logs_end(home: Path) -> None:
     assert (row["records_per_second"], row["intervals"]) == (2.0, 3)
 
 
+def test_ends_of_a_snapshot_that_was_replaced_say_nothing_of_the_other(home: Path) -> None:
+    """One that does not say where the logs end has taken its place in the hour, or a crash came before the other."""
+    lake = judge(home, look(1, GOOD, log_ends={ORDERS_0: 0}), stages=[Stage.RATES])
+    keep_seen(lake, {"eu": look(2, GOOD, log_ends={ORDERS_0: 7200})})
+    later = replace(look(2, GOOD).snapshot, observed_at=moment(2).replace(":00Z", ":30Z"))
+    judge(home, Seen(later), stages=[Stage.RATES])
+    (row,) = lake.read(RATES, "hour = 2").to_pylist()
+    assert row["records_per_second"] is None
+
+
 def test_a_partition_that_has_shrunk_has_no_rate_to_judge_a_copy_by(home: Path) -> None:
     """Retention is at work there: what was written is more than what the sizes grew by, by nobody knows how much."""
 
@@ -314,6 +324,15 @@ def test_what_was_put_right_stays_in_the_history_when_its_days_are_removed(home:
     assert history(lake) == before
     judge(home, look(31, BAD))
     assert kept(lake) == (moment(1), moment(31), 2, True, None)
+
+
+def test_a_snapshot_that_is_replaced_in_its_hour_begins_no_other_spell(home: Path) -> None:
+    lake = judge(home, look(1, BAD), look(3, GOOD), look(30, GOOD))
+    list(lake.maintain(1, date(2026, 11, 22)))
+    for minute in (0, 20, 40):
+        at = moment(31).replace(":00:", f":{minute:02}:")
+        judge(home, Seen(replace(look(31, BAD).snapshot, observed_at=at)))
+        assert kept(lake) == (moment(1), at, 2, True, None)
 
 
 def test_the_history_outlives_all_comparisons(home: Path) -> None:

@@ -146,7 +146,8 @@ def _spell(
     }
     if known is None or not _is_older(known, hours):
         return spell
-    later = sum(n > 0 and hours[n] > known["last_seen"] for n in began)
+    # By the hour: its snapshot may have been replaced since.
+    later = sum(n > 0 and hours[n][:_HOUR] > known["last_seen"][:_HOUR] for n in began)
     spells = max(len(began), known["spells"] + later)
     spell |= {"first_seen": known["first_seen"], "spells": spells}
     if began == [0]:  # it may be older than the oldest comparison

@@ -152,16 +152,18 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
     if sums is None:
         for sizes in sizes_between(work.lake, first, last, topics):
             if sizes.cluster_id == work.task.cluster_id:
-                sums = _added(sums, sizes, _log_ends(work.lake, sizes.at))
-    sums = _added(sums, newest, _log_ends(work.lake, hour))
+                sums = _added(sums, sizes, _log_ends(work.lake, sizes.at, sizes.observed_at))
+    sums = _added(sums, newest, _log_ends(work.lake, hour, newest.observed_at))
     rate_rows = work.rows(RATES, rate_columns(sums))
     return {RATES.name: rate_rows, SUMS.name: work.rows(SUMS, _columns(sums))}
 
 
-def _log_ends(lake: Lake, hour: Hour) -> pa.Table:
+def _log_ends(lake: Lake, hour: Hour, observed_at: str) -> pa.Table:
+    """Where the logs ended at the moment of a snapshot: its hour may have those of one that it has replaced."""
     if hour.cluster not in lake.files(OFFSETS):
         return NO_ENDS
-    return lake.rows(OFFSETS, hour, ["hour", "topic", "partition", "log_end"])
+    rows = lake.rows(OFFSETS, hour, ["hour", "observed_at", "topic", "partition", "log_end"])
+    return rows.filter(pc.equal(rows["observed_at"], observed_at))
 
 
 def _added(before: _Sums | None, sizes: Snapshot | Sizes, log_ends: pa.Table) -> _Sums:
