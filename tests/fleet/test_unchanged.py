@@ -131,6 +131,7 @@ def test_of_a_time_before_all_snapshots_nothing_is_known(clusters: Clusters) -> 
 
 def test_a_day_means_its_end() -> None:
     assert str(moment("2026-11-21")) == "2026-11-21 23:59:59.999999+00:00"
+    assert str(moment("9999-12-31")) == "9999-12-31 23:59:59.999999+00:00"
     assert str(moment("2026-11-21T03:00:00Z")) == "2026-11-21 03:00:00+00:00"
     for wrong in ("yesterday", "2026-11-21T03:00:00"):
         with pytest.raises(Exception, match=r"is no time; write e\.g\."):

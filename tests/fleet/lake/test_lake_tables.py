@@ -136,6 +136,8 @@ def test_maintenance_removes_old_days_merges_files_and_keeps_the_rest(lake: Lake
     (done,) = lake.maintain(keep_days=1, today=date(2026, 11, 22))
     assert (done.table, done.rows_removed, done.files_merged) == ("errors", 3, 3)
     assert messages(lake) == ["2026-11-21 1", "2026-11-21 2", "2026-11-21 3"]
+    (done,) = lake.maintain(keep_days=9_999_999, today=date(2026, 11, 22))
+    assert done.rows_removed == 0
     assert len(DeltaTable(lake.place(ERRORS)).file_uris()) == 1
     replace_rows(lake, ERRORS, errors(hours[-1]), [hours[-1]])  # its file is merged with others now
     assert messages(lake) == ["2026-11-21 1", "2026-11-21 2"]

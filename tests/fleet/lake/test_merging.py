@@ -166,6 +166,10 @@ def test_snapshots_are_what_they_were_and_no_merged_one_arrives(tmp_path: Path) 
     ]
     newest = newest_version(lake)
     assert touched_between(lake, newest - 1, newest) == [("eu", "2026-11-24")]
+    again = touched_between(
+        lake, newest + 9, newest
+    )  # the table was made again, and has fewer versions
+    assert again == touched_between(lake, -1, newest) != []
 
 
 def test_whoever_does_a_task_merges_the_files_of_its_cluster(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ Tolerate = Annotated[
 
 def moment(text: "str | datetime") -> "datetime":
     """Read a time, or a day, which means its end (UTC). Raises BadParameter where it is none."""
-    from datetime import UTC, datetime, timedelta
+    from datetime import UTC, datetime, time
 
     if isinstance(text, datetime):
         return text
@@ -48,7 +48,7 @@ def moment(text: "str | datetime") -> "datetime":
     except ValueError:
         at = None
     if at is not None and len(text) == len("2026-11-21"):
-        at = at.replace(tzinfo=UTC) + timedelta(days=1, microseconds=-1)
+        at = datetime.combine(at, time.max, UTC)
     if at is None or at.tzinfo is None:
         raise typer.BadParameter(
             f"{text!r} is no time; write e.g. 2026-11-22T06:00:00Z, or 2026-11-22 for its end (UTC)"

@@ -27,10 +27,11 @@ def newest_version(lake: Lake) -> int:
 def touched_between(lake: Lake, after: int, until: int) -> Touched:
     """The clusters and days of the files that came after one version until another, as far as the log still says.
 
-    Where it does not, as maintenance removes old commits, and from the beginning: all that the table has now.
+    Where it does not, as maintenance removes old commits, from the beginning, and where the table was made again and
+    has fewer versions: all that it has now.
     """
     try:
-        said = None if after < 0 else {*_said(lake, range(after + 1, until + 1))}
+        said = None if after < 0 or until < after else {*_said(lake, range(after + 1, until + 1))}
     except OSError:
         said = None
     if said is not None:

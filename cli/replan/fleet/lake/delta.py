@@ -310,7 +310,8 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
         `judged` comes first: a history that is made meanwhile, or after a crash, leaves out drift of an hour that is
         not there, while an hour without its drift would end all spells.
         """
-        gone = f"day < '{today - timedelta(days=keep_days)}'"
+        kept = timedelta(days=min(keep_days, (today - date.min).days))
+        gone = f"day < '{today - kept}'"
         if after is not None:
             last = Hour.of("", after.isoformat())
             gone += f" OR day > '{last.day}' OR (day = '{last.day}' AND hour > {last.hour})"
