@@ -230,6 +230,7 @@ def test_two_placements_of_one_cluster_are_both_errors_and_nothing_is_compared(
         ("a", f"cluster one has another placement, {second}; keep one"),
         ("b", f"cluster one has another placement, {first}; keep one"),
     ]
+    assert folders.todo().undeclared == ()
 
 
 def test_two_clusters_that_their_placements_call_the_same_are_both_errors(folders: Folders) -> None:
@@ -244,6 +245,7 @@ def test_two_clusters_that_their_placements_call_the_same_are_both_errors(folder
         ("eu", f"{first} calls its cluster eu, too; give each a `cluster.name` of its own"),
         ("eu", f"{second} calls its cluster eu, too; give each a `cluster.name` of its own"),
     ]
+    assert folders.todo().undeclared == ()
 
 
 def test_a_source_that_cannot_be_read_is_an_error_and_its_namesake_is_not_called_undeclared(

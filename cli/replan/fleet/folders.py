@@ -92,10 +92,11 @@ def from_folders(snapshots: Path, placements: Path, lake: Lake, now: datetime) -
     ]
     broken = {error.cluster for error in errors}
     newest = _newest(heads)
-    clusters = _clusters(declaring, newest, errors)
-    claimed = {name: Path(str(cluster.snapshot)) for name, cluster in clusters.items()}
-    others = (one.name for one in newest.values() if one.path not in claimed.values())
-    whole = _read(claimed.items(), read_snapshot, errors)
+    claims = _claims(declaring, newest, errors)
+    clusters = _clusters(claims, newest, errors)
+    others = (one.name for cluster_id, one in newest.items() if cluster_id not in claims)
+    compared = [(name, Path(str(cluster.snapshot))) for name, cluster in clusters.items()]
+    whole = _read(compared, read_snapshot, errors)
     keep_snapshots(lake, ((name, snapshot) for name, _, snapshot in whole))
     todo = from_lake(Fleet(clusters), lake, now, {error.cluster for error in errors})
     return replace(
@@ -177,10 +178,10 @@ def _newest(heads: Iterable[FileHead]) -> dict[str, FileHead]:
     return {str(one.cluster_id): one for one in ordered}
 
 
-def _clusters(
+def _claims(
     declaring: Iterable[FileHead], newest: Mapping[str, FileHead], errors: list[FleetError]
-) -> dict[str, FleetCluster]:
-    """The clusters that one placement is about; why a placement is about none is added to the errors."""
+) -> dict[str, list[FileHead]]:
+    """The placements that are about each cluster, by its id; why one is about none is added to the errors."""
     claims: dict[str, list[FileHead]] = {}
     for one in declaring:
         head = _snapshot_of(one, newest)
@@ -188,6 +189,15 @@ def _clusters(
             errors.append(head)
         else:
             claims.setdefault(str(head.cluster_id), []).append(one)
+    return claims
+
+
+def _clusters(
+    claims: Mapping[str, Sequence[FileHead]],
+    newest: Mapping[str, FileHead],
+    errors: list[FleetError],
+) -> dict[str, FleetCluster]:
+    """The clusters that one placement is about; that another is about them, too, is added to the errors."""
     named: dict[str, list[FileHead]] = {}
     for cluster, claimants in claims.items():
         if len(claimants) == 1:
