@@ -179,6 +179,24 @@ def test_a_report_begins_with_what_flaps_and_says_who_put_things_right(home: Pat
     assert gather(lake, fleet).resolved == ()  # longer ago than a week
 
 
+def test_the_bytes_of_a_partition_that_differs_in_two_ways_are_counted_once(home: Path) -> None:
+    led, lost = state(list(BAD), size=100), state(list(BAD), [], leader=None, partition=1, size=100)
+    (home / "eu.yaml").write_text(
+        "version: 1\nassignments: {orders: {partitions: [[1, 2, 4], [1, 2, 4]]}}\n",
+        encoding="utf-8",
+    )
+    seen = Seen(replace(snapshot([led, lost], observed_at=moment(1)), cluster_id="id-eu"))
+    found = gather(
+        judge(home, seen, stages=(*DRIFT_STAGES, Stage.COST)), Fleet({"eu": FleetCluster("eu")})
+    )
+    assert [(r["item"], r["kind"], r["copy_bytes"]) for r in found.drift] == [
+        ("orders-0", "replicas", 100),
+        ("orders-1", "no-leader", 0),
+        ("orders-1", "replicas", 100),
+    ]
+    assert sum(r["copy_bytes"] for r in found.drift) == found.clusters[0].copy_bytes
+
+
 def test_what_is_acknowledged_is_listed_with_its_date_and_not_as_put_right(home: Path) -> None:
     lake = judge(home, look(1, BAD))
     entry = "acknowledged: [{topic: orders, partitions: [0], reason: later, expires: 2026-11-30}]\n"

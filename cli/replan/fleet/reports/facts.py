@@ -17,6 +17,7 @@ from replan.fleet.lake.tables import COSTS, DRIFT, ERRORS, HISTORY, JUDGED, PLAN
 from replan.fleet.report import LakeRow, RowKey, key_of, named
 from replan.fleet.run import hour_of
 from replan.fleet.stages.classify import ACKNOWLEDGED_CLASS
+from replan.planning.comparison.diff import MOVABLE
 
 COMPARED = ("observed_at", "partitions", "drifted", "converging", "acknowledged")
 """What a report says of a comparison."""
@@ -148,7 +149,8 @@ def _drift(
     }
     rows = []
     for row in sorted(drift_rows, key=_place):
-        copy = copies.get((row["cluster"], row["topic"], row["partition"]), {})
+        movable = row["kind"] in MOVABLE  # one of a partition, whatever else differs there
+        copy = copies.get((row["cluster"], row["topic"], row["partition"]), {}) if movable else {}
         rows.append(
             {
                 **named(row),
