@@ -23,8 +23,6 @@ class EntryState(StrEnum):
     """Whether an entry counts."""
 
     IN_FORCE = "in-force"
-    REVIEW_DUE = "review-due"
-    """In force all the same: no date moves data."""
     ENDED = "ended"
     """Its broker has caught up (`until: caught-up`)."""
     UNREGISTERED = "unregistered"
@@ -38,6 +36,8 @@ class EntryReport(Struct, frozen=True):
 
     entry: LeaderBlacklist
     state: EntryState
+    review_due: bool
+    """Its date has passed, whatever its state: no date moves data."""
     replicas: int
     """Partitions that it reaches."""
     leads: int
@@ -83,6 +83,7 @@ def _judged(entry: LeaderBlacklist, snapshot: Snapshot) -> EntryReport:
     return EntryReport(
         entry,
         _state(entry, snapshot),
+        review_due(entry, snapshot) is not None,
         int(named.sum()),
         int((named & leads).sum()),
         int((named & ~in_sync).sum()),
@@ -97,4 +98,4 @@ def _state(entry: LeaderBlacklist, snapshot: Snapshot) -> EntryState:
         return EntryState.RACK_UNKNOWN
     if has_ended(entry, snapshot):
         return EntryState.ENDED
-    return EntryState.REVIEW_DUE if review_due(entry, snapshot) else EntryState.IN_FORCE
+    return EntryState.IN_FORCE

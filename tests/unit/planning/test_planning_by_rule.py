@@ -38,6 +38,7 @@ from replan.planning.api import (
     Alignment,
     BalanceUnreachable,
     DifferenceKind,
+    DriftRule,
     EntryState,
     Move,
     MoveReason,
@@ -169,6 +170,42 @@ def test_nobody_says_that_a_broker_of_unknown_rack_is_listed() -> None:
     assert [entry.broker for entry in explained.leader_blacklist] == [1]
     kinds = {warning.kind for warning in make_plan(asked, seen).warnings}
     assert WarningKind.PREFERRED_BLACKLISTED not in kinds
+
+
+def test_blacklist_show_says_of_an_entry_that_its_date_has_passed_where_drift_does() -> None:
+    """Whatever the entry does: of a rack that is not known, that has ended, of a broker that is gone."""
+    registered = [replace(b, rack=None) if b.id == 4 else b for b in brokers(6, "abc", fenced=[4])]
+    seen = snapshot([state([5, 4, 2], [5, 2])], registered=registered)
+    entries = [
+        LeaderBlacklist(
+            BrokerId(2), Where("p", 1, 1), review_by="2020-01-01", until_caught_up=True
+        ),
+        LeaderBlacklist(
+            BrokerId(4), Where("p", 2, 1), review_by="2020-01-01", until_caught_up=True
+        ),
+        LeaderBlacklist(BrokerId(5), Where("p", 3, 1), review_by="2099-01-01"),
+        LeaderBlacklist(BrokerId(9), Where("p", 4, 1), review_by="2020-01-01"),
+    ]
+    asked = replace(
+        placement(),
+        leader_blacklist=tuple(entries),
+        leader_racks=(RackBlacklist("a", Where("p", 5, 1), review_by="2020-01-01"),),
+    )
+    reported = blacklist_report(asked, seen)
+    due = [e for e in reported.entries if e.review_due]
+    assert {(e.entry.broker, e.state) for e in due} == {
+        (1, EntryState.IN_FORCE),
+        (2, EntryState.ENDED),
+        (4, EntryState.IN_FORCE),
+        (4, EntryState.RACK_UNKNOWN),
+        (9, EntryState.UNREGISTERED),
+    }
+    found = find_drift(asked, seen).differences
+    assert sorted(
+        (d.broker or 0, d.detail) for d in found if d.rule is DriftRule.DATE_PASSED
+    ) == sorted((e.entry.broker, str(e.entry.where)) for e in due)
+    text = render_blacklist(reported)
+    assert text.count("; to be reviewed") == len(due)
 
 
 def test_a_drain_names_itself_as_the_reason() -> None:

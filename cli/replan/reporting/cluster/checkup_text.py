@@ -22,11 +22,12 @@ NOT_DECLARED = (
 )
 ENTRY_STATE_WORDS: Mapping[EntryState, str] = {
     EntryState.IN_FORCE: "in force",
-    EntryState.REVIEW_DUE: "in force; to be reviewed",
     EntryState.ENDED: "ended: its broker has caught up, take it out",
     EntryState.UNREGISTERED: "no effect: its broker is not registered",
     EntryState.RACK_UNKNOWN: "orders stay: its broker is down, and its rack is not known",
 }
+
+TO_BE_REVIEWED = "; to be reviewed"
 
 
 def render_blacklist(report: BlacklistReport) -> str:
@@ -50,7 +51,7 @@ def _row(of: EntryReport) -> tuple[str, ...]:
     numbers = (of.replicas, of.leads, of.behind, of.last)
     return (
         str(of.entry.broker),
-        ENTRY_STATE_WORDS[of.state],
+        ENTRY_STATE_WORDS[of.state] + (TO_BE_REVIEWED if of.review_due else ""),
         *(f"{n:,}" for n in numbers),
         _entry(of),
     )
@@ -89,6 +90,7 @@ def _json(of: EntryReport) -> dict[str, object]:
         "reason": entry.reason,
         "owner": entry.owner,
         "reviewBy": entry.review_by,
+        "reviewDue": of.review_due or None,
         "topics": entry.topics,
         "move": entry.move,
         "until": "caught-up" if entry.until_caught_up else None,
