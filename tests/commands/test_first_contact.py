@@ -116,6 +116,48 @@ def test_what_is_wrong_or_worth_a_look_is_named(
     assert "orders-1" in text
 
 
+@pytest.mark.parametrize("reach", ["--simulated", "--snapshot"])
+@pytest.mark.parametrize(
+    ("moves", "key", "wanted"),
+    [
+        (False, "leader.replication.throttled.rate", 2),
+        (True, "leader.replication.throttled.rate", 0),
+        (False, "replica.alter.log.dirs.io.max.bytes.per.second", 2),
+        (True, "replica.alter.log.dirs.io.max.bytes.per.second", 2),
+    ],
+)
+def test_a_throttle_is_left_behind_for_doctor_where_it_is_for_drift(
+    cluster: Path,
+    capsys: pytest.CaptureFixture[str],
+    reach: str,
+    key: str,
+    wanted: int,
+    *,
+    moves: bool,
+) -> None:
+    document = json.loads(cluster.read_text())
+    document["brokers"][0] |= {
+        "configs": {key: {"value": "1000000"}},
+        "logDirs": [{"path": "/data", "logs": 4}],
+    }
+    if moves:
+        document["topics"][0]["partitions"][0] |= {
+            "replicas": [1, 2, 3, 4],
+            "adding": [4],
+            "isr": [1, 2, 3],
+        }
+    cluster.write_text(json.dumps(document))
+    placement = cluster.parent / "placement.yaml"
+    placement.write_text("version: 1\nassignments: {}\n")
+    run(["drift", "-f", str(placement), "--format", "json", reach, str(cluster)])
+    drift = json.loads(capsys.readouterr().out)["differences"]
+    assert len([d for d in drift if d["class"] == "stale-throttle"]) == bool(wanted)
+    assert run(["doctor", "--format", "json", reach, str(cluster)]) == (2 if moves else wanted)
+    said = json.loads(capsys.readouterr().out)["checks"]
+    (check,) = (c for c in said if c["check"] == "throttles")
+    assert (check["level"], check["count"]) == (("look", 1) if wanted else ("ok", 0))
+
+
 @pytest.mark.command
 @pytest.mark.parametrize("more", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"COLUMNS": "20"}])
 def test_without_colour_or_room_nothing_is_coloured_or_lost(

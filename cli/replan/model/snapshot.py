@@ -197,12 +197,20 @@ class Snapshot(Struct, frozen=True, dict=True):
         lies = _Lies(self.partitions, self.topics)
         return tuple(volumes(self.log_dirs, lies.bytes_in))
 
+    @cached_property
+    def dirs_of(self) -> Mapping[BrokerId, tuple[LogDir, ...]]:
+        """The log directories by broker; only brokers that say what they have."""
+        dirs: dict[BrokerId, list[LogDir]] = {}
+        for log_dir in self.log_dirs:
+            dirs.setdefault(log_dir.broker, []).append(log_dir)
+        return {broker: tuple(of) for broker, of in dirs.items()}
+
     def may_copy_within(self, broker: BrokerId) -> bool:
         """Whether a replica may be on its way from one log directory of a broker to another (KIP-113).
 
         Such a copy is a log of the directory that it comes to, and no replica lies there yet. Also where nobody says.
         """
-        dirs = [d for d in self.log_dirs if d.broker == broker]
+        dirs = self.dirs_of.get(broker, ())
         copies = any(d.logs > sum(map(len, d.replicas.values())) for d in dirs)
         return not dirs or (len(dirs) > 1 and copies)
 

@@ -34,6 +34,7 @@ from replan.planning.findings.drift_classes import *
 from replan.planning.findings.drift_report import *
 from replan.planning.findings.full_log_dirs import *
 from replan.planning.findings.health import *
+from replan.planning.findings.left_throttles import *
 from replan.planning.findings.replica_progress import *
 from replan.planning.findings.risks import *
 from replan.planning.growth import *

@@ -1,6 +1,6 @@
 """The command `doctor`: whether everything is ready, and what is missing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from replan.commands.frame.output import result
@@ -9,6 +9,7 @@ from replan.commands.inputs.target import Connection, JournaledTarget
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
 
 if TYPE_CHECKING:
+    from replan.applying.views.standing import FoundThrottle
     from replan.model.names import BrokerId
     from replan.model.snapshot import Snapshot
     from replan.planning.findings.checkup import Check
@@ -34,11 +35,17 @@ def doctor(
       replan doctor --bootstrap-server kafka-1:9092
       replan doctor --simulated cluster.json --format json
     """
+    from replan.applying.journal.ledger import Ledger
+    from replan.applying.views.standing import found_throttles
     from replan.planning.findings.checkup import CheckKind, Level, cluster_checks
     from replan.reporting.cluster.checkup_text import render_checkup, render_checkup_json
 
     if cluster.snapshot is not None:
-        checks = list(cluster_checks(cluster.observe()))
+        snapshot = cluster.observe()
+        checks = [
+            *cluster_checks(snapshot),
+            _throttles(snapshot, 0, found_throttles(snapshot, Ledger())),
+        ]
     else:
         with cluster.connect() as connection:
             checks = list(_live(cluster, connection))
@@ -107,9 +114,9 @@ def _journal(
     cluster: JournaledTarget, connection: Connection, snapshot: "Snapshot"
 ) -> "Iterator[Check]":
     """Whether the journal can be read, and what it says."""
-    from replan.applying.views.standing import nobodys, throttles_seen_twice
+    from replan.applying.views.standing import throttles_seen_twice
     from replan.commands.inputs.journals import read_journal
-    from replan.planning.findings.checkup import Check, CheckKind, Level, throttles_check
+    from replan.planning.findings.checkup import Check, CheckKind, Level
 
     try:
         ledger = read_journal(cluster, connection, snapshot.cluster_id).ledger
@@ -125,5 +132,18 @@ def _journal(
         else Check(CheckKind.APPLICATION, Level.LOOK, 1, (opened.id,))
     )
     leftover = 0 if opened is not None else ledger.throttles
-    unknown = nobodys(throttles_seen_twice(snapshot, cluster.observe, ledger))
-    yield throttles_check(leftover, [str(t.setting) for t in unknown])
+    throttles = throttles_seen_twice(snapshot, cluster.observe, ledger)
+    yield _throttles(snapshot, leftover, throttles)
+
+
+def _throttles(
+    snapshot: "Snapshot", leftover: int, throttles: "Iterable[FoundThrottle]"
+) -> "Check":
+    """Those of replan that are left, so many, and those of nobody that nothing needs, as `drift` judges them."""
+    from replan.applying.views.standing import nobodys
+    from replan.planning.findings.checkup import throttles_check
+    from replan.planning.findings.left_throttles import left_throttles
+
+    left = {setting for setting, _ in left_throttles(snapshot)}
+    named = [str(t.setting) for t in nobodys(throttles) if t.setting in left]
+    return throttles_check(leftover, named)

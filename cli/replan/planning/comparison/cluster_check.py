@@ -324,7 +324,7 @@ def _unknown_log_dirs(placement: Placement, snapshot: Snapshot) -> Iterator[Mist
     """A directory must be one of its broker, as far as that answers, and another one must be left."""
     registered = sorted(snapshot.broker_ids())
     for entry in placement.log_dir_blacklist:
-        paths = sorted(d.path for d in snapshot.log_dirs if d.broker == entry.broker)
+        paths = sorted(d.path for d in snapshot.dirs_of.get(entry.broker, ()))
         drained = {e.path for e in placement.log_dir_blacklist if e.broker == entry.broker}
         if entry.broker not in registered:
             yield _no_broker(entry.where, entry.broker, registered)

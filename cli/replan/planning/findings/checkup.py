@@ -139,7 +139,7 @@ def _eligible_leaders(features: Features) -> Level:
 
 
 def throttles_check(leftover: int, unknown: Sequence[str]) -> Check:
-    """Throttles that replan left without an open application, and those that its journal does not know."""
+    """Throttles that replan left without an open application, and those of nobody that nothing needs."""
     names = (*(["replan's own"] if leftover else []), *unknown[:NAMES_SHOWN])
     stale = leftover + len(unknown)
     return Check(CheckKind.THROTTLES, Level.LOOK if stale else Level.OK, stale, tuple(names))

@@ -5,6 +5,7 @@ is declared, or that `recovery` is to give a leader, and has none is drift, what
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -12,17 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.model.columns import Flags, take, topics_of
-from replan.model.configs import (
-    LOG_DIRS_RATE,
-    ConfigSource,
-    SettingName,
-)
+from replan.model.configs import SettingName
 from replan.model.declared.placement import Placement
-from replan.model.declared.topic_patterns import matches
 from replan.model.declared.where import Mistake
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.snapshot import Snapshot, topic_codes
+from replan.model.snapshot import Snapshot
 from replan.planning.available import BrokerDown
 from replan.planning.compared import Comparison
 from replan.planning.comparison.acknowledged import review_due
@@ -44,6 +40,7 @@ from replan.planning.findings.drift_classes import (
     OtherKind,
 )
 from replan.planning.findings.health import brokers_down, health_of, unclean_topics
+from replan.planning.findings.left_throttles import left_throttles
 from replan.planning.plans.log_dirs import LogMove, log_dir_balance, log_drains
 from replan.planning.plans.reasons import Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
@@ -175,6 +172,7 @@ def _differences(
 ) -> list[Difference]:
     """All of them, in the order of a report."""
     placement, snapshot = comparison.aligned.placement, comparison.observed
+    left = left_throttles(snapshot, placement.standing)
     of_partitions = [
         *(Difference(DriftRule.CONVERGES, DifferenceKind.RUNNING, *name) for name in converging),
         *_of_lists(lists, snapshot),
@@ -184,7 +182,7 @@ def _differences(
     return [
         *sorted(of_partitions, key=_by_name),
         *map(_standing, standing),
-        *(_throttles(placement, snapshot) if snapshot.application is None else ()),
+        *(starmap(_left, left) if snapshot.application is None else ()),
         *_review_due(comparison.declared, snapshot),
         *(
             Difference(
@@ -394,7 +392,7 @@ def _standing(setting: ThrottleSetting) -> Difference:
     return _throttle(DriftRule.THROTTLE_DIFFERS, OtherKind.STANDING, setting, detail)
 
 
-def _stale(setting: SettingName, value: str) -> Difference:
+def _left(setting: SettingName, value: str) -> Difference:
     of = ThrottleSetting.of(setting, value, None)
     return _throttle(DriftRule.NOTHING_RUNS, OtherKind.THROTTLE, of, f"{setting.key}={value}")
 
@@ -404,31 +402,6 @@ def _throttle(
 ) -> Difference:
     broker = next(iter(setting.brokers), None)
     return Difference(rule, kind, setting.topic, broker=broker, detail=detail, setting=setting)
-
-
-def _throttles(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]:
-    """Throttles that nothing needs: no reassignment runs on the topic, or for a broker's rate anywhere; for the rate of
-    copies between log directories, no copy may be on its way on that broker. No placement declares one of those.
-    """
-    moving, standing = _moving_topics(snapshot), placement.standing
-    for setting, listed in snapshot.throttled_lists():
-        declared = standing is not None and any(matches(p, setting.name) for p in standing.topics)
-        if setting.name not in moving and not declared:
-            yield _stale(setting, listed)
-    for setting, config in snapshot.throttle_rates():
-        broker = BrokerId(int(setting.name))
-        if setting.key == LOG_DIRS_RATE:
-            needed = snapshot.may_copy_within(broker)
-        else:
-            needed = bool(moving) or (standing is not None and broker in standing.brokers)
-        if config.source is ConfigSource.BROKER and not needed:
-            yield _stale(setting, config.value)
-
-
-def _moving_topics(snapshot: Snapshot) -> frozenset[str]:
-    codes = np.unique(topic_codes(snapshot.partitions)[snapshot.moving])
-    names = snapshot.topics.column("name")
-    return frozenset(names[int(code)].as_py() for code in codes)
 
 
 def _review_due(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]:

@@ -248,9 +248,7 @@ def _excess(log_dir: LogDir, above: Fraction) -> int:
 def _lying(volume: Volume, snapshot: Snapshot) -> Iterator[tuple[PartitionState, str]]:
     """What lies on a volume, has a size and is at rest, with its directory."""
     broker = volume[0].broker
-    if (
-        len([d for d in snapshot.log_dirs if d.broker == broker]) == 1
-    ):  # it does not say what lies there
+    if len(snapshot.dirs_of[broker]) == 1:  # it does not say what lies there
         rows = np.flatnonzero(
             (to_matrix(snapshot.partitions.column("replicas")) == broker).any(axis=1)
         )

@@ -210,7 +210,7 @@ FINE_WORDS: Mapping[CheckKind, str] = {
     CheckKind.JOURNAL: "can be read",
     CheckKind.JOURNAL_TOPIC: "keeps what is written: one partition, compacted, replicated",
     CheckKind.APPLICATION: "none is open",
-    CheckKind.THROTTLES: "none is set",
+    CheckKind.THROTTLES: "none is left behind",
 }
 CHECK_WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
     CheckKind.BROKERS: ("broker", "down", "bring back what is down, or drain it in the placement"),
@@ -258,7 +258,7 @@ CHECK_WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
     ),
     CheckKind.THROTTLES: (
         "throttle setting",
-        "that no open application needs",
+        "that nothing needs",
         "`replan throttle clear` restores replan's own and lists the others",
     ),
 }

@@ -320,7 +320,7 @@ def _without_fenced(simulation: Simulation) -> Simulation:
 
 def _registrations(snapshot: Snapshot) -> dict[BrokerId, BrokerRegistration]:
     return {
-        broker.id: _registration(broker, [d for d in snapshot.log_dirs if d.broker == broker.id], i)
+        broker.id: _registration(broker, snapshot.dirs_of.get(broker.id, ()), i)
         for i, broker in enumerate(snapshot.brokers, 1)
     }
 
