@@ -1,7 +1,7 @@
 """How hard Hypothesis tries: `HYPOTHESIS_PROFILE` is `ci` (each change; the default), `fast`, `full` or `nightly`.
 
-`full` draws the same cases each time, so that a change fails for what it does; `ci` takes the first quarter of
-them, `fast` is a taste for the inner loop, and `nightly` draws others each time, many more.
+`full` draws the same cases each time, so that a change fails for what it does; `ci` takes the first tenth of
+them, `fast` is a taste for the inner loop, and `nightly` draws others each day, many more.
 """
 
 import os
@@ -14,21 +14,23 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
-def by_profile(*, fast: T, ci: T, nightly: T) -> T:
-    """What holds in this run."""
-    return {"fast": fast, "ci": ci, "full": ci, "nightly": nightly}[PROFILE]
+def by_profile(*, fast: T, ci: T, nightly: T, full: T | None = None) -> T:
+    """What holds in this run; in `full` what holds in `ci` unless it is said."""
+    return {"fast": fast, "ci": ci, "full": ci if full is None else full, "nightly": nightly}[
+        PROFILE
+    ]
 
 
 def count(*, fast: int, full: int, nightly: int) -> int:
     """How many examples there are in this run."""
-    return {"fast": fast, "ci": full // 4, "full": full, "nightly": nightly}[PROFILE]
+    return {"fast": fast, "ci": max(1, full // 10), "full": full, "nightly": nightly}[PROFILE]
 
 
 def load() -> None:
     """Let every property have the examples of this run, unless it says how many it wants (`examples`)."""
     settings.register_profile(
         PROFILE,
-        max_examples=count(fast=5, full=80, nightly=5000),
+        max_examples=by_profile(fast=5, ci=20, full=80, nightly=5000),
         derandomize=PROFILE != "nightly",
         deadline=None,
         suppress_health_check=SLOW,

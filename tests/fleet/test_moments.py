@@ -97,7 +97,9 @@ def clusters(tmp_path: Path) -> Clusters:
     return Clusters(tmp_path / "home")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 12))]
+)
 def test_whatever_comes_when_the_tables_are_those_of_snapshots_that_came_in_order(
     tmp_path: Path, seed: int
 ) -> None:

@@ -94,7 +94,8 @@ class Cluster:
 @pytest.mark.parametrize(
     ("seed", "partitions"),
     [
-        *((seed, 0) for seed in range(2)),
+        (0, 0),
+        pytest.param(1, 0, marks=pytest.mark.nightly),
         *(pytest.param(seed, IN_PARTS, marks=pytest.mark.nightly) for seed in range(2)),
     ],
 )

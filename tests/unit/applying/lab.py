@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tests.builders import CLUSTER_ID, brokers, snapshot
+from tests.profiles import by_profile
 
 from replan.applying.api import (
     Command,
@@ -231,18 +232,22 @@ def killed_anywhere(
         boundary=boundary
     ),
 ) -> Iterator[tuple[Boundary, Lab]]:
-    """The same application, killed before and after each of its effects; what the next run does is the caller's."""
+    """The same application, killed before and after each of its effects; what the next run does is the caller's.
+
+    By day at each third of these moments, before and after in turn.
+    """
     counting = Boundary()
     apply(made(), counting)
-    for effect in range(1, counting.crossings + 1):
-        for boundary in (Boundary(kill_before=effect), Boundary(kill_after=effect)):
-            found = made()
-            try:
-                apply(found, boundary)
-            except Killed:
-                yield boundary, found
-            else:
-                raise AssertionError(f"not killed: {boundary}")
+    effects = range(1, counting.crossings + 1)
+    moments = [b for e in effects for b in (Boundary(kill_before=e), Boundary(kill_after=e))]
+    for boundary in moments[:: by_profile(fast=5, ci=3, full=1, nightly=1)]:
+        found = made()
+        try:
+            apply(found, boundary)
+        except Killed:
+            yield boundary, found
+        else:
+            raise AssertionError(f"not killed: {boundary}")
 
 
 def lab(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
+from tests.profiles import by_profile
 from tests.unit.applying.lab import Boundary, Killed, Lab
 from tests.unit.applying.three_moves import three_moves
 
@@ -30,11 +31,13 @@ def begun_and_resumed(effect: int, first: int, second: int) -> tuple[Lab, list[s
     return made, [*killed.log, *resumed.log]
 
 
-@pytest.mark.parametrize(("first", "second"), [(1, -1), (-1, 1)])
+@pytest.mark.parametrize(
+    ("first", "second"), [(1, -1), pytest.param(-1, 1, marks=pytest.mark.nightly)]
+)
 def test_wall_clocks_an_hour_off_change_nothing(first: int, second: int) -> None:
     counting = Boundary()
     three_moves().apply(boundary=counting)
-    for effect in range(2, counting.crossings + 1):
+    for effect in range(2, counting.crossings + 1, by_profile(fast=5, ci=3, full=1, nightly=1)):
         right, wanted = begun_and_resumed(effect, 0, 0)
         made, done = begun_and_resumed(effect, first, second)
         assert done == wanted, effect

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import FILE, brokers, placement, snapshot, state, within
@@ -1034,7 +1034,7 @@ def told_before_4_1(seen: Snapshot, down: int) -> Snapshot:
     st.booleans(),
     st.data(),
 )
-@settings(max_examples=90, deadline=None)
+@examples(fast=5, full=90, nightly=2_000)
 def test_a_rolling_restart_changes_no_verdict_where_kafka_tells_no_rack_of_what_is_down(
     each: int,
     spread: Spread,

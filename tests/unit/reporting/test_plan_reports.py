@@ -200,11 +200,11 @@ def test_markdown_fits_the_declared_size(made: Callable[[], Plan], limit: int) -
     assert text.count("<details>") == text.count("</details>")
 
 
-def test_a_plan_of_a_hundred_thousand_moves_fits_a_comment() -> None:
-    text = plan_markdown(moves_alone(100_000))
+def test_a_plan_of_very_many_moves_fits_a_comment() -> None:
+    text = plan_markdown(moves_alone(20_000))
     assert weight(text) <= 60_000
-    assert "100,000 moves" in text
-    assert "… and 99,950 more." in text
+    assert "20,000 moves" in text
+    assert "… and 19,950 more." in text
 
 
 def test_markdown_says_how_much_it_leaves_out() -> None:
