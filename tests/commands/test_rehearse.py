@@ -72,6 +72,17 @@ def test_a_simulated_cluster_stays_as_it_is(folder: Path) -> None:
     assert (folder / "cluster.json").read_bytes() == before
 
 
+def test_a_simulated_cluster_is_as_fast_as_its_file_says(folder: Path) -> None:
+    document = json.loads((folder / "cluster.json").read_text(encoding="utf-8"))
+    document["simulation"] = {"speeds": {"networkBytesPerSecond": 1e6, "diskBytesPerSecond": 5e6}}
+    (folder / "slow.json").write_text(json.dumps(document), encoding="utf-8")
+    arguments = ("rehearse", "plan.json", "--simulated", "slow.json")
+    done = replan(*arguments, folder=folder)
+    assert "network 1 MB/s per broker and direction; disks 5 MB/s per broker" in done.stdout
+    named = replan(*arguments, "--network", "2MB/s", folder=folder)
+    assert "network 2 MB/s per broker and direction; disks 5 MB/s per broker" in named.stdout
+
+
 def test_random_runs_come_with_their_spread(folder: Path) -> None:
     arguments = ("rehearse", "plan.json", "--runs", "3", "--seed", "5", "--format", "json")
     done = replan(*arguments, "--snapshot", "cluster.json", folder=folder)

@@ -110,9 +110,10 @@ def _sides(plan: Plan, options: Options) -> Iterator[Bottleneck]:
         for at, copied, passing in passes:
             bytes_[at] += copied
             written[at].append(passing)
+    network = options.speeds().network_bytes_per_second
     for (broker, side), amount in sorted(bytes_.items()):
         throttle = None if plan.throttle is None else plan.throttle.rate_of(broker, side)
-        rate = options.network if throttle is None else min(throttle, options.network)
+        rate = network if throttle is None else min(throttle, network)
         of_each = written[broker, side]
         at_once = min(SLOTS, len(of_each)) * sum(of_each) / len(of_each)
         yield Bottleneck(broker, side, amount, max(0.0, rate - at_once))

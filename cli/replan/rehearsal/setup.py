@@ -46,6 +46,7 @@ from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.state import Partition, Topic
 from replan.simulator.persistence.from_snapshot import (
     check,
+    first_rebalance,
     from_snapshot,
     initial_lags,
     with_directories,
@@ -94,9 +95,12 @@ def _with_own_throttle(snapshot: Snapshot) -> Snapshot:
 
 def with_version(simulation: Simulation, version: str) -> Simulation:
     """The same cluster under another version of Kafka; raises ValueError where that cannot have such a state."""
-    cluster = replace(simulation.cluster, version=version)
+    world, cluster = simulation.world, replace(simulation.cluster, version=version)
     check(cluster)
-    return replace(simulation, cluster=cluster)
+    by_need = cluster.rules.rebalance_waits_for_imbalance
+    if by_need != simulation.cluster.rules.rebalance_waits_for_imbalance:
+        world = replace(world, next_rebalance=first_rebalance(cluster, world.speeds, world.now))
+    return Simulation(cluster, world)
 
 
 class _Row(Struct, frozen=True):
@@ -300,12 +304,9 @@ def with_assumptions(simulation: Simulation, options: Options, *, exact: bool) -
     if options.produce is not None:
         produce = {name: options.produce for name, _ in simulation.cluster.partitions()}
     produce |= options.rates
-    speeds = replace(
-        world.speeds,
-        network_bytes_per_second=options.network,
-        disk_bytes_per_second=options.disk,
-        grain_seconds=world.speeds.grain_seconds if exact else COARSE_GRAIN_SECONDS,
-    )
+    speeds = options.speeds(world.speeds)
+    if not exact:
+        speeds = replace(speeds, grain_seconds=COARSE_GRAIN_SECONDS)
     world = replace(world, speeds=speeds, produce={n: r for n, r in produce.items() if r})
     schedule = tuple(
         At(world.now + at.seconds, at.fault) for fault in options.faults for at in fault.schedule

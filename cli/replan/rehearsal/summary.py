@@ -64,7 +64,9 @@ def _coarsely(plan: Plan, snapshot: Snapshot, options: Options, why: str) -> tup
 
 def _assumed(options: Options) -> str:
     produced = "the produce rates given" if options.rates else "nothing produced"
-    return f"network {rate(round(options.network))} per broker, {produced}"
+    return (
+        f"network {rate(round(options.speeds().network_bytes_per_second))} per broker, {produced}"
+    )
 
 
 def touched_topics(plan: Plan, snapshot: Snapshot) -> Snapshot:

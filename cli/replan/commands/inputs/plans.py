@@ -145,14 +145,15 @@ def _rehearsed(
     from replan.rehearsal.options import Options
     from replan.rehearsal.summary import quick_rehearsal
 
+    network = Options().speeds().network_bytes_per_second
     lines, rehearsal = quick_rehearsal(
         made, snapshot, {} if rates is None else rates.bytes_per_second
     )
     if rehearsal is None or not rehearsal.copies or not drawn:
-        return lines, "", Options().network
+        return lines, "", network
     from replan.rehearsal.report.pictures import gantt
 
-    return lines, gantt(rehearsal), Options().network
+    return lines, gantt(rehearsal), network
 
 
 def age_seconds(snapshot: Snapshot) -> float:

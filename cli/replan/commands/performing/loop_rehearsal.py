@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from replan.applying.journal.records import Verb
 from replan.commands.frame.output import passing
 from replan.commands.inputs.target import Target
-from replan.commands.performing.rehearsals import RehearsalProgress, stage_of
+from replan.commands.performing.rehearsals import RehearsalProgress, stage_of, with_speeds_of
 from replan.errors import BadUsage
 from replan.faults.read import FaultSpec, read_fault, read_loop_event
 from replan.model.declared.placement import Placement
@@ -64,6 +64,7 @@ def loop_rehearsal_of(cluster: Target, wanted: LoopOptions) -> LoopRehearsal:
         version=simulation.cluster.version,
         version_is_inferred=wanted.options.version is None and cluster.simulated is None,
     )
+    options = with_speeds_of(simulation, options)
     happening = _happening(wanted, simulation)
     look_at_cluster(wanted.placement, to_snapshot(simulation, simulation.world.now))
     stage = with_assumptions(simulation, options, exact=False)

@@ -57,6 +57,7 @@ def rehearsal_of(
     inferred = options.version is None and cluster.simulated is None
     version = stage.cluster.version
     options = replace(options, version=version, version_is_inferred=inferred, own=own)
+    options = with_speeds_of(stage, options)
     around = fault_context(stage)
     options = replace(options, faults=tuple(read_fault(text, around) for text in faults))
     if not cluster.is_named:
@@ -102,6 +103,14 @@ def stage_of(
         return (simulation if version is None else with_version(simulation, version)), own
     except ValueError as problem:
         raise BadUsage(f"--kafka-version: {problem}") from problem
+
+
+def with_speeds_of(stage: Simulation, options: Options) -> Options:
+    """What is assumed, with the speeds of the cluster where none are named."""
+    speeds = options.speeds(stage.world.speeds)
+    return replace(
+        options, network=speeds.network_bytes_per_second, disk=speeds.disk_bytes_per_second
+    )
 
 
 def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, runs: int) -> Report:

@@ -62,11 +62,17 @@ class SimulatedLoad(Struct, frozen=True):
     ] = None
     network: Annotated[
         float | None,
-        _rate("--network", "Network of each broker, in each direction; by default 100MB/s."),
+        _rate(
+            "--network",
+            "Network of each broker, in each direction; by default what the cluster file says, or 100MB/s.",
+        ),
     ] = None
     disk: Annotated[
         float | None,
-        _rate("--disk", "Disks of each broker, reading and writing; by default unlimited."),
+        _rate(
+            "--disk",
+            "Disks of each broker, reading and writing; by default what the cluster file says, or unlimited.",
+        ),
     ] = None
     version: Annotated[
         str | None,

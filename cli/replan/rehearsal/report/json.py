@@ -60,10 +60,12 @@ def render_rehearsal_json(report: Report) -> str:
 
 def assumed(options: Options) -> Mapping[str, object]:
     """What the numbers rest on."""
+    speeds = options.speeds()
+    disk = speeds.disk_bytes_per_second
     return {
         "kafkaVersion": options.version,
-        "networkBytesPerSecond": options.network,
-        "diskBytesPerSecond": options.disk if math.isfinite(options.disk) else None,
+        "networkBytesPerSecond": speeds.network_bytes_per_second,
+        "diskBytesPerSecond": disk if math.isfinite(disk) else None,
         "produceBytesPerSecond": options.produce,
         "rates": {str(name): rate for name, rate in sorted(options.rates.items())},
         "slotsPerBroker": options.settings.slots_per_broker,

@@ -139,15 +139,15 @@ def assumptions(options: Options) -> str:
             f"the rules of Kafka {options.version}, the oldest with the features of this cluster "
             "(--kafka-version names another); "
         )
-    disk = "disks unlimited"
-    if math.isfinite(options.disk):
-        disk = f"disks {rate(round(options.disk))} per broker"
+    speeds, disk = options.speeds(), "disks unlimited"
+    if math.isfinite(speeds.disk_bytes_per_second):
+        disk = f"disks {rate(round(speeds.disk_bytes_per_second))} per broker"
     produce = "produce rates as in the cluster file, if any"
     if options.produce is not None:
         produce = f"{rate(round(options.produce))} produced to each partition"
     if options.rates:
         produce += f" ({count(len(options.rates), 'partition')} with rates of their own)"
-    network = f"network {rate(round(options.network))} per broker and direction"
+    network = f"network {rate(round(speeds.network_bytes_per_second))} per broker and direction"
     return f"Assumed: {kafka}{network}; {disk}; {produce}."
 
 
