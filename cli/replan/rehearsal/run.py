@@ -181,7 +181,7 @@ def _as_a_person_would(
 ) -> tuple[Outcome, list[tuple[float, float]]]:
     """Run the same command again where it left something open, once what is still to happen has happened.
 
-    With when nobody was at work in between.
+    That the cluster answers again is among it. With when nobody was at work in between.
     """
     alone: list[tuple[float, float]] = []
     outcome, patience = apply(), TIMES_RUN_AGAIN
@@ -190,8 +190,12 @@ def _as_a_person_would(
         patience -= 0 if coming else 1
         left = clock.now()
         clock.sleep(60 + (coming[0] - left if coming else 0))
+        while not stop() and plane.simulation.world.unreachable_until > clock.now():
+            silent = plane.simulation.world.unreachable_until - clock.now()
+            clock.sleep(min(silent, stop.limit - clock.now()))
         alone.append((left, clock.now()))
-        outcome = apply()
+        if stop.why is None:
+            outcome = apply()
     return outcome, alone
 
 
@@ -210,10 +214,14 @@ class _Stop(Struct):
     began: float
     why: str | None = None
 
+    @property
+    def limit(self) -> float:
+        """The virtual second in which it is asked at the latest."""
+        return self.began + self.options.limit_seconds
+
     def __call__(self) -> bool:
-        now, limit = self.clock.now(), self.options.limit_seconds
-        if now - self.began >= limit:
-            self.why = f"it had not ended after {limit / DAY_SECONDS:g} days"
+        if self.clock.now() >= self.limit:
+            self.why = f"it had not ended after {self.options.limit_seconds / DAY_SECONDS:g} days"
         if self.options.limit_looks is not None and self.clock.looks >= self.options.limit_looks:
             self.why = f"it had not ended after {self.clock.looks:,} looks at the cluster"
         return self.why is not None

@@ -27,6 +27,7 @@ from replan.rehearsal.api import (
     snapshot_of_plan,
     with_version,
 )
+from replan.simulator.api import advance
 
 pytestmark = pytest.mark.slow
 
@@ -181,6 +182,18 @@ def test_a_silent_cluster_is_tried_again_as_a_person_would() -> None:
     assert any(note.startswith("run again after") for note in found.notes)
 
 
+def test_it_goes_on_when_the_cluster_answers_again_however_late() -> None:
+    found = rehearsed(plan_of([1, 2, 4]), "silence for 2h at 5s", "silence for 10m at 7260s")
+    assert (found.completed, found.broken) == (True, ())
+    assert found.seconds > 7_860
+
+
+def test_a_cluster_that_stays_silent_for_longer_than_a_rehearsal_is_said() -> None:
+    found = rehearsed(plan_of([1, 2, 4]), "silence for 90d at 5s")
+    assert (found.completed, found.given_up) == (False, True)
+    assert found.text.startswith("it had not ended after 30 days")
+
+
 def test_a_replica_that_catches_up_throttled_while_nobody_can_lift_that_is_noted_and_no_bug() -> (
     None
 ):
@@ -251,6 +264,13 @@ def test_another_version_is_refused_where_it_cannot_have_such_a_cluster() -> Non
     for version, why in (("3.9", "eligible leader replicas"), ("5.0", "not simulated")):
         with pytest.raises(ValueError, match=why):
             with_version(stage, version)
+
+
+@pytest.mark.parametrize("version", ["3.9", "4.3"])
+def test_another_version_rebalances_leaders_as_that_version_does(version: str) -> None:
+    reordered = snapshot([state([1, 2, 3], leader=2)], features=Features(False, False))
+    stage = advance(with_version(cluster_of(reordered), version), 301)
+    assert stage.cluster.topics["orders"].partitions[0].leader == 1
 
 
 def test_what_was_done_before_may_be_led_by_another_since() -> None:
