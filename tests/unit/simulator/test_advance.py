@@ -508,6 +508,15 @@ def test_a_stopped_broker_hands_its_leaderships_over_at_once() -> None:
     assert cluster.plane.look(Wanted()).brokers[BrokerId(1)].fenced
 
 
+def test_a_start_that_comes_while_a_broker_still_stops_follows_its_end() -> None:
+    """`stop 1 for 1s`: it hands over its leaderships first, and would never be back."""
+    faults = At(5, StopBroker(BrokerId(1))), At(6, StartBroker(BrokerId(1)))
+    cluster = Cluster(orders(100), *faults)
+    cluster.at(8)
+    assert not cluster.plane.simulation.world.serves(BrokerId(1))
+    assert set(cluster.at(30).isr) == {1, 2, 3}
+
+
 def test_a_clean_stop_keeps_a_broker_electable_and_a_kill_does_not() -> None:
     everybody = [BrokerId(b) for b in (3, 2, 1)]
     ends: list[tuple[Callable[[BrokerId], Fault], int | None]] = [

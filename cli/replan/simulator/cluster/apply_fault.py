@@ -146,6 +146,8 @@ def _broker(simulation: Simulation, fault: _OfBrokers) -> Simulation:
         case StopBroker(broker):
             if world.serves(broker) and broker in simulation.cluster.brokers:
                 world = replace(world, stopping={**world.stopping, broker: world.now})
+        case StartBroker(broker) if broker in world.stopping:
+            world = later(world, world.speeds.shutdown_seconds, fault)  # once it has ended
         case StartBroker(broker):
             world = _starting(simulation, broker)
         case _:
