@@ -38,9 +38,11 @@ from replan.model.api import (
 from replan.simulator.api import (
     RULES,
     ClusterState,
+    FenceBroker,
     KillBroker,
     Partition,
     Produce,
+    SendRequest,
     SimulatedControlPlane,
     Simulation,
     StartBroker,
@@ -393,6 +395,14 @@ def test_a_stay_in_the_file_changes_nothing() -> None:
         assert differing <= {"sizes", "lay"}
         assert directories(kept(now)) == directories(now)
         plane.inject(StartBroker(BrokerId(1)))
+
+
+def test_a_broker_that_is_fenced_while_its_process_runs_still_runs_when_read_back() -> None:
+    plane = SimulatedControlPlane(from_snapshot(snapshot([state([1, 2, 3])])), VirtualClock())
+    plane.inject(SendRequest(FenceBroker(BrokerId(3))))
+    plane.inject(KillBroker(BrokerId(2)))
+    plane.clock.sleep(20)
+    assert kept(plane.simulation).world.down == plane.simulation.world.down == {2: 0.0}
 
 
 def directories(simulation: Simulation) -> dict[ReplicaName, str | None]:

@@ -40,6 +40,7 @@ from replan.simulator.cluster.physical_state import (
     Speeds,
     World,
 )
+from replan.simulator.cluster.submit import without_keys
 from replan.simulator.controller.configs import DEFAULTS
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition, Topic
 from replan.simulator.persistence.from_snapshot import (
@@ -364,23 +365,28 @@ def _with_time(world: World, cluster: ClusterState, kept: KeptSimulation) -> Wor
 
 def _with_processes(world: World, cluster: ClusterState, kept: KeptSimulation) -> World:
     """Processes as they were; one whose fencing was edited by hand starts as the snapshot has it."""
-    known = [
-        b
+    unedited = {
+        BrokerId(b.id): b
         for b in kept.brokers
         if (r := cluster.brokers.get(BrokerId(b.id))) and r.fenced == b.fenced
-    ]
+    }
 
     def each(field: str) -> dict[BrokerId, float]:
-        return {BrokerId(b.id): v for b in known if (v := getattr(b, field)) is not None}
+        values = ((broker, getattr(b, field)) for broker, b in unedited.items())
+        return {broker: value for broker, value in values if value is not None}
 
+    dead_by_hand = without_keys(dict.fromkeys(world.down, world.now), unedited)
     return replace(
         world,
-        down=dict.fromkeys(world.down, world.now) | each("down_since"),
+        down={**dead_by_hand, **each("down_since")},
         starting=each("serves_at"),
         stopping=each("next_beat"),
-        stopped_cleanly={BrokerId(b.id): b.returns_as for b in known if b.returns_as is not None},
-        lost_dirs=world.lost_dirs | {(BrokerId(b.id), UNREPORTED) for b in known if b.disk_lost},
-        new_disks=frozenset(BrokerId(b.id) for b in known if b.new_disk),
+        stopped_cleanly={
+            broker: b.returns_as for broker, b in unedited.items() if b.returns_as is not None
+        },
+        lost_dirs=world.lost_dirs
+        | {(broker, UNREPORTED) for broker, b in unedited.items() if b.disk_lost},
+        new_disks=frozenset(broker for broker, b in unedited.items() if b.new_disk),
     )
 
 
