@@ -477,6 +477,8 @@ def _forbid(tokens: TokenReader, around: FaultContext) -> Schedule:
 def _requests(tokens: TokenReader) -> tuple[int, WriteKind]:
     """How many of which kind: `reassign`, `2 reassign`, `3 elect`."""
     times = tokens.number("how many") if tokens.comes_number() else 1
+    if times < 1:
+        raise tokens.wrong(f"{times} requests; write 1 or more")
     return times, tokens.choose("a kind of request", REQUESTS)
 
 

@@ -161,6 +161,10 @@ WRONG = [
         "unknown outcome of reassign late by 70 at 5s",
         ", character 37: 70 is not a time, e.g. 30s, 2m or 1h; the form is: " + UNKNOWN,
     ),
+    (
+        "unknown outcome of 0 reassign with effect at 5s",
+        ", character 20: 0 requests; write 1 or more; the form is: " + UNKNOWN,
+    ),
 ]
 
 
