@@ -1,5 +1,6 @@
 """What rows of answers mean, of a page, of a permission, of a resource: on a cluster that exists on the wire only."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -188,15 +189,19 @@ def test_a_plan_whose_throttle_a_policy_forbids_says_so_in_the_review(tmp_path: 
         )
         done = replan(
             *("plan", "-f", "placement.yaml", "--bootstrap-server", cluster.bootstrap),
-            *("--journal", f"file:{tmp_path}/journal"),
+            *("--journal", f"file:{tmp_path}/journal", "--annotations", "gitlab:found.json"),
             folder=tmp_path,
         )
 
     assert done.returncode == 3, done.stderr
-    assert (
+    said = (
         "Kafka refuses the throttle of broker 1: POLICY_VIOLATION: no throttles here. No copy starts without it: a "
         "policy of this cluster forbids it (alter.config.policy.class.name): ask those who run it to allow throttles"
-    ) in done.stderr
+    )
+    assert said in done.stderr
+    found = json.loads((tmp_path / "found.json").read_text())
+    refused = [f["description"] for f in found if f["check_name"] == "kafka-refuses"]
+    assert any(text.startswith(said) for text in refused)
 
 
 def test_a_broker_with_a_wrong_advertised_listener_is_named_with_the_address_that_refuses() -> None:

@@ -1,5 +1,6 @@
 """Commands about plans: `plan` makes one, `show` shows one that was saved."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,6 +30,7 @@ from replan.commands.placement.annotations import Annotations, annotated
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
+    from replan.commands.inputs.tried import Tried
     from replan.model.declared.placement import Placement
     from replan.planning.plans.plan import Plan
 
@@ -146,10 +148,16 @@ def plan(
             made = planned(placement, limited=True)
             unlimited = partial(planned, limited=False)
             pending = pending_since(since, files, unlimited) if since else None
+        tried: Sequence[Tried] = ()
+        if made.changes and cluster.snapshot is None:
+            from replan.commands.inputs.tried import tried_changes
+
+            tried = tried_changes(made, cluster, observation.snapshot)
+        refused = [t.text for t in tried if t.refused]
         if annotations:
             from replan.reporting.plans.findings import plan_findings
 
-            annotated_plan.findings += plan_findings(made, placement)
+            annotated_plan.findings += plan_findings(made, placement, refused)
     note_age(cluster, observation.snapshot)
     context = context_of(made, observation, cluster, form, written, saved=output, pending=pending)
     shown = PlanView(steps=steps, color=color)
@@ -157,12 +165,9 @@ def plan(
     if output is not None:
         _save(made, output, cluster)
     note_missing(made, cluster)
-    if made.changes and cluster.snapshot is None:
-        from replan.commands.inputs.tried import try_changes
-
-        if try_changes(made, cluster, observation.snapshot) is Exit.REFUSED:
-            return Exit.REFUSED
-    return verdict(made, exit_zero=exit_zero)
+    for one in tried:
+        note(one.text)
+    return Exit.REFUSED if refused else verdict(made, exit_zero=exit_zero)
 
 
 def _save(made: "Plan", output: Path, cluster: JournaledTarget) -> None:

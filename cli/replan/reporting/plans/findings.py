@@ -3,7 +3,7 @@
 A finding is a value; how a forge or a scanner wants it written is in `annotations`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 from msgspec import Struct
@@ -38,8 +38,8 @@ class Annotation(Struct, frozen=True):
     text: str
 
 
-def plan_findings(plan: Plan, placement: Placement) -> list[Annotation]:
-    """Refusals, the conflicts behind them, and warnings.
+def plan_findings(plan: Plan, placement: Placement, tried: Iterable[str] = ()) -> list[Annotation]:
+    """Refusals, the conflicts behind them, what Kafka refused when it was tried, and warnings.
 
     Refusals of one rule at one place are one finding, so that a long topic is not a thousand.
     """
@@ -56,7 +56,8 @@ def plan_findings(plan: Plan, placement: Placement) -> list[Annotation]:
         )
         for (where, rule), members in groups.items()
     ]
-    return [*refused, *map(_conflict, plan.conflicts), *_warnings(plan, placement)]
+    by_kafka = (Annotation(AnnotationLevel.ERROR, "kafka-refuses", None, text) for text in tried)
+    return [*refused, *map(_conflict, plan.conflicts), *by_kafka, *_warnings(plan, placement)]
 
 
 def _conflict(conflict: Conflict) -> Annotation:
