@@ -263,6 +263,13 @@ def test_a_directory_of_a_larger_volume_has_a_larger_share() -> None:
     assert find_drift(even(0), at).none
 
 
+def test_a_directory_that_is_above_its_share_gives_to_one_that_holds_more_and_is_below() -> None:
+    small = LogDir(B4, "/a", 1000, 500, 5, replicas={"orders": tuple(range(5))})
+    large = LogDir(B4, "/b", 3000, 2700, 1, replicas={"orders": (5,)})
+    plan = make_plan(even(10), seen([20, 20, 20, 20, 20, 120], small, large))
+    assert [(m.source, m.target, m.bytes) for m in plan.log_moves] == [("/a", "/b", 20)] * 2
+
+
 def test_explain_names_a_required_balance_only_where_the_plan_is_refused_for_it() -> None:
     reached = seen([50, 30, 20, 20, 40], log_dir("/a", 600, 0, 1, 2, 3), log_dir("/b", 800, 4))
     missed = seen([100], log_dir("/a", 800, 0), log_dir("/b"))

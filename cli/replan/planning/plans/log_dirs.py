@@ -374,11 +374,17 @@ class _Directories:
     def _step(self) -> bool:
         """Take the best step, if one helps: one replica; or else two that change places."""
         excess = self._excess(self._used)
-        pairs = list(zip(*np.nonzero(self._used[:, None] > self._used), strict=True))
+        above = [used - share for used, share in zip(self._used.tolist(), self._share, strict=True)]
+        pairs = [
+            (source, target)
+            for source, over in enumerate(above)
+            for target, other in enumerate(above)
+            if over > other
+        ]
         for exchanged in (False, True):
             best: tuple[int, int, tuple[tuple[int, int, int], ...]] | None = None
             for source, target in pairs:
-                ways = self._ways(int(source), int(target), exchanged=exchanged)
+                ways = self._ways(source, target, exchanged=exchanged)
                 gain = excess[source] + excess[target] - ways.after
                 if gain.size and gain.max() > 0:
                     at = int(np.lexsort((ways.copied, -gain))[0])
