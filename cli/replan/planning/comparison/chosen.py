@@ -41,7 +41,7 @@ from replan.planning.placing.problem import (
     PlacementProblem,
     Rule,
 )
-from replan.planning.plans.log_dirs import free_below
+from replan.planning.plans.log_dirs import drained_dirs, free_below, lying
 
 CHOICE_ROUNDS = 4
 """How often it is chosen again where other brokers are left to others by what was chosen."""
@@ -470,16 +470,12 @@ def _in_drained_dirs(
     placement: Placement, snapshot: Snapshot, rows: Ints
 ) -> dict[int, frozenset[int]]:
     """Of some observed rows, by their place: the brokers whose replica lies in a directory that is to be empty."""
-    drained = {(entry.broker, entry.path) for entry in placement.log_dir_blacklist}
     found: dict[int, set[int]] = {}
-    numbers = snapshot.partitions.column("partition")
-    for log_dir in snapshot.log_dirs if drained else ():
-        if (log_dir.broker, log_dir.path) in drained:
-            for topic, of_topic in log_dir.replicas.items():
-                there = snapshot.topic_rows(topic)
-                at = np.isin(numbers.slice(there.start, len(there)).to_numpy(), of_topic)
-                for place in np.flatnonzero(np.isin(rows, np.flatnonzero(at) + there.start)):
-                    found.setdefault(int(place), set()).add(log_dir.broker)
+    for entry, log_dir in drained_dirs(placement, snapshot):
+        names = [] if log_dir is None else [name for name, *_ in lying(log_dir, snapshot, {})]
+        lie = partition_rows(named_partitions(names), snapshot.partitions)
+        for place in np.flatnonzero(np.isin(rows, lie)).tolist():
+            found.setdefault(place, set()).add(entry.broker)
     return {place: frozenset(brokers) for place, brokers in found.items()}
 
 

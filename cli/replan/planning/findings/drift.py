@@ -41,7 +41,13 @@ from replan.planning.findings.drift_classes import (
 )
 from replan.planning.findings.health import brokers_down, health_of, unclean_topics
 from replan.planning.findings.left_throttles import left_throttles
-from replan.planning.plans.log_dirs import LogMove, log_dir_balance, log_drains
+from replan.planning.plans.log_dirs import (
+    LogDrains,
+    LogMove,
+    NoRoomLeft,
+    log_dir_balance,
+    log_drains,
+)
 from replan.planning.plans.reasons import Facts, PlanWarning, WarningKind
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
 from replan.planning.safety.placing_refusals import OutOfBalance
@@ -124,14 +130,15 @@ def drift_of(comparison: Comparison, *, journal_unread: bool = False) -> Drift:
     lost, undeclared = _leaderless(comparison, {difference.name for difference in lists})
     counts = partition_counts(placement, comparison.aligned.intents, snapshot)
     standing = standing_differences(placement, comparison.aligned.intents, snapshot)
-    dirs = log_dir_balance(placement, snapshot, {}, log_drains(placement, snapshot, {}))
+    drains = log_drains(placement, snapshot, {})
+    dirs = log_dir_balance(placement, snapshot, {}, drains)
     dirs_unbalanced = tuple(
         replace(reason, log_moves=len(dirs.moves))
         for reason in comparison.log_dirs_off_balance(dirs.now)
     )
     unbalanced = (*_unbalanced(comparison), *(dirs_unbalanced if dirs.moves else ()))
     differences = _differences(
-        comparison, converging, [*lists, *lost], counts, standing, unbalanced
+        comparison, converging, [*lists, *lost], counts, drains, standing, unbalanced
     )
     if journal_unread:
         differences = [
@@ -167,17 +174,19 @@ def _differences(
     converging: Iterable[TopicPartition],
     lists: Sequence[_List],
     counts: Iterable[PartitionCount],
+    drains: LogDrains,
     standing: Iterable[ThrottleSetting],
     unbalanced: Iterable[OutOfBalance],
 ) -> list[Difference]:
     """All of them, in the order of a report."""
     placement, snapshot = comparison.aligned.placement, comparison.observed
     left = left_throttles(snapshot, placement.standing)
+    lying: tuple[LogMove | NoRoomLeft, ...] = (*drains.moves, *drains.no_room)
     of_partitions = [
         *(Difference(DriftRule.CONVERGES, DifferenceKind.RUNNING, *name) for name in converging),
         *_of_lists(lists, snapshot),
         *map(_count, counts),
-        *_in_drained_dirs(placement, snapshot),
+        *map(_in_drained_dir, lying),
     ]
     return [
         *sorted(of_partitions, key=_by_name),
@@ -353,20 +362,9 @@ def _rule(
     return DriftRule.LISTS_DIFFER
 
 
-def _in_drained_dirs(placement: Placement, snapshot: Snapshot) -> Iterator[Difference]:
-    """Replicas in log directories that are to be empty."""
-    drains = log_drains(placement, snapshot, {})
-    lying = [(move.partition, move.broker, move.source) for move in drains.moves]
-    lying += [(move.partition, move.broker, move.source) for move in drains.no_room]
-    for name, broker, path in lying:
-        yield Difference(
-            DriftRule.LOG_DIR_DRAINED,
-            OtherKind.LOG_DIR,
-            name.topic,
-            name.partition,
-            broker,
-            detail=path,
-        )
+def _in_drained_dir(of: LogMove | NoRoomLeft) -> Difference:
+    rule, kind = DriftRule.LOG_DIR_DRAINED, OtherKind.LOG_DIR
+    return Difference(rule, kind, *of.partition, of.broker, detail=of.source)
 
 
 def _by_name(difference: Difference) -> tuple[str, int, str, int]:

@@ -178,12 +178,9 @@ def log_drains(
 
     `targets`: the lists that partitions get by the same plan; `comes`: what these bring to directories.
     """
-    entries = sorted(placement.log_dir_blacklist, key=lambda e: (e.broker, e.path))
-    dirs: dict[BrokerId, list[LogDir]] = {}
-    for log_dir in snapshot.log_dirs if entries else ():
-        dirs.setdefault(log_dir.broker, []).append(log_dir)
+    entries = drained_dirs(placement, snapshot)
     drained: dict[BrokerId, set[str]] = {}
-    for entry in entries:
+    for entry, _ in entries:
         drained.setdefault(entry.broker, set()).add(entry.path)
     volumes = volumes_by_broker(snapshot.volumes) if entries else {}
     rooms = {b: _Room.of(volumes.get(b, []), paths, comes) for b, paths in drained.items()}
@@ -191,8 +188,7 @@ def log_drains(
     no_room: list[NoRoomLeft] = []
     unread: list[LogDirBlacklist] = []
     uncordoned: list[LogDirBlacklist] = []
-    for entry in entries:
-        source = next((d for d in dirs.get(entry.broker, []) if d.path == entry.path), None)
+    for entry, source in entries:
         if source is None or source.error is not None:
             unread.append(entry)
             continue
@@ -207,6 +203,15 @@ def log_drains(
         if len(moves) > before and not source.cordoned:
             uncordoned.append(entry)
     return LogDrains(tuple(moves), tuple(no_room), tuple(unread), tuple(uncordoned))
+
+
+def drained_dirs(
+    placement: Placement, snapshot: Snapshot
+) -> list[tuple[LogDirBlacklist, LogDir | None]]:
+    """The directories that are to be empty; None where the broker does not say that it has such a one."""
+    at = {(d.broker, d.path): d for d in (snapshot.log_dirs if placement.log_dir_blacklist else ())}
+    entries = sorted(placement.log_dir_blacklist, key=lambda e: (e.broker, e.path))
+    return [(entry, at.get((entry.broker, entry.path))) for entry in entries]
 
 
 def lying(
