@@ -28,7 +28,7 @@ from replan.applying.reasons.holds import (
     WritesWouldStop,
 )
 from replan.applying.reasons.reason import HoldReason
-from replan.model.broker import LogDir, Volume, volumes, volumes_by_broker
+from replan.model.broker import LogDir, Volume, Volumes, volumes
 from replan.model.control_plane import Look, ReplicaName
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition, is_internal
@@ -247,7 +247,7 @@ class Room(Struct, frozen=True):
     one, also where a copy has ended or a replica was dropped meanwhile (file.delete.delay.ms).
     """
 
-    volumes: Mapping[BrokerId, Sequence[Volume]] = field(default_factory=dict)
+    volumes: Volumes = field(default_factory=dict)
     """Of the directories that work."""
     promised: Mapping[BrokerId, Mapping[TopicPartition, int]] = field(default_factory=dict)
     """Bytes by broker and partition."""
@@ -259,7 +259,7 @@ class Room(Struct, frozen=True):
     @classmethod
     def of(cls, dirs: Iterable[LogDir]) -> "Room":
         """The room that a reading of the directories shows."""
-        return cls(volumes_by_broker(volumes(d for d in dirs if d.error is None)))
+        return cls(volumes(d for d in dirs if d.error is None))
 
     def reserve(self, partition: TopicPartition, brokers: Iterable[BrokerId], size: int) -> "Room":
         """The room after a copy of so many bytes to each broker was admitted; once more makes no difference."""

@@ -66,6 +66,8 @@ class LogDir(Struct, frozen=True):
 
 Volume = tuple[LogDir, ...]
 """The log directories of one broker that lie on one volume, the one with least free space first."""
+Volumes = Mapping[BrokerId, Sequence[Volume]]
+"""Those of each broker."""
 
 
 def _nothing_known(_: LogDir) -> int:
@@ -74,8 +76,8 @@ def _nothing_known(_: LogDir) -> int:
 
 def volumes(
     log_dirs: Iterable[LogDir], lies_in: Callable[[LogDir], int] = _nothing_known
-) -> list[Volume]:
-    """Which directories share a volume, by broker. `lies_in`: how many bytes lie in a directory; 0 where nobody says.
+) -> Volumes:
+    """Which directories share a volume. `lies_in`: how many bytes lie in a directory; 0 where nobody says.
 
     Kafka says of each directory how large its file system is and how much of that is free (KIP-827), and not which file
     system it is. So directories of a broker whose volumes have one size, and nearly the same free space, are taken to
@@ -101,15 +103,7 @@ def volumes(
             of_broker.append([log_dir])
         else:
             volume.append(log_dir)
-    return [tuple(of) for of_broker in by_broker.values() for of in of_broker]
-
-
-def volumes_by_broker(volumes: Iterable[Volume]) -> dict[BrokerId, list[Volume]]:
-    """The volumes of each broker."""
-    of: dict[BrokerId, list[Volume]] = {}
-    for volume in volumes:
-        of.setdefault(volume[0].broker, []).append(volume)
-    return of
+    return {broker: [tuple(of) for of in of_broker] for broker, of_broker in by_broker.items()}
 
 
 def _on_one(volume: Sequence[LogDir], log_dir: LogDir, lies_in: Callable[[LogDir], int]) -> bool:

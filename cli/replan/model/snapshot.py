@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from msgspec import Struct, field
 
-from replan.model.broker import Broker, LogDir, Volume, volumes
+from replan.model.broker import Broker, LogDir, Volumes, volumes
 from replan.model.columns import BROKER_LIST, Ints, list_lengths, number_column, take
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
@@ -192,10 +192,10 @@ class Snapshot(Struct, frozen=True, dict=True):
                     yield SettingName(ConfigScope.TOPIC, row["name"], key), row[column]
 
     @cached_property
-    def volumes(self) -> tuple[Volume, ...]:
+    def volumes(self) -> Volumes:
         """Which log directories share a volume, as far as sizes and what lies in them tell."""
         lies = _Lies(self.partitions, self.topics)
-        return tuple(volumes(self.log_dirs, lies.bytes_in))
+        return volumes(self.log_dirs, lies.bytes_in)
 
     @cached_property
     def dirs_of(self) -> Mapping[BrokerId, tuple[LogDir, ...]]:

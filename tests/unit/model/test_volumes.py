@@ -1,6 +1,6 @@
 """Which log directories share a volume: what Kafka does not say, by what it says."""
 
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import pytest
 from hypothesis import given
@@ -48,8 +48,8 @@ def log_dir(path: str, usable: int | None, *, broker: int = 1, total: int = TOTA
 def test_directories_that_may_share_a_volume_are_taken_to_do_so(
     dirs: list[LogDir], lies: dict[str, int], found: list[str]
 ) -> None:
-    of = volumes(dirs, lambda d: lies.get(d.path, 0))
-    assert ["".join(d.path for d in volume) for volume in of] == found
+    of = volumes(dirs, lambda d: lies.get(d.path, 0)).values()
+    assert ["".join(d.path for d in volume) for volume in chain.from_iterable(of)] == found
 
 
 @given(parts=st.lists(st.integers(0, 400), min_size=1, max_size=6), other=st.integers(0, 300))
@@ -60,7 +60,7 @@ def test_directories_on_one_volume_are_never_two_by_what_lies_in_them(
     total = 2 * (sum(parts) + other) + 10
     usable = total - sum(parts) - other
     dirs = [log_dir(f"/{n}", usable, total=total) for n in range(len(parts))]
-    found = volumes(dirs, lambda d: parts[int(d.path[1:])])
+    [found] = volumes(dirs, lambda d: parts[int(d.path[1:])]).values()
     assert len(found) == 1 or total - usable <= ALMOST_EMPTY * total
 
 
@@ -72,7 +72,8 @@ def test_there_are_never_more_than_two_of_two_that_are_equally_full(
     cut = data.draw(st.integers(1, len(parts) - 1))
     used = max(list(accumulate(parts[:cut]))[-1], sum(parts[cut:]))
     dirs = [log_dir(f"/{n}", used, total=2 * used) for n in range(len(parts))]
-    assert len(volumes(dirs, lambda d: parts[int(d.path[1:])])) <= 2
+    [found] = volumes(dirs, lambda d: parts[int(d.path[1:])]).values()
+    assert len(found) <= 2
 
 
 def test_what_lies_in_directories_is_counted_by_the_partitions_of_the_snapshot() -> None:
@@ -82,7 +83,7 @@ def test_what_lies_in_directories_is_counted_by_the_partitions_of_the_snapshot()
         for n, path in enumerate("ab")
     )
     both = replace(snapshot(states), log_dirs=dirs)
-    assert [[d.path for d in of] for of in both.volumes] == [["a"], ["b"]]
+    assert [[d.path for d in of] for of in both.volumes[BrokerId(1)]] == [["a"], ["b"]]
     small = replace(snapshot([state([1], partition=0, size=500)]), log_dirs=dirs)
-    assert [[d.path for d in of] for of in small.volumes] == [["a", "b"]]
-    assert replace(snapshot([]), log_dirs=dirs).volumes == (dirs,)
+    assert [[d.path for d in of] for of in small.volumes[BrokerId(1)]] == [["a", "b"]]
+    assert replace(snapshot([]), log_dirs=dirs).volumes == {BrokerId(1): [dirs]}

@@ -1,5 +1,6 @@
 """Log directories that are to be empty: what goes where, what fits nowhere, and what is left alone."""
 
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -28,6 +29,7 @@ from replan.model.api import (
 )
 from replan.planning.api import (
     BalanceUnreachable,
+    DirRooms,
     LimitExceeded,
     OtherKind,
     RefusalRule,
@@ -232,6 +234,43 @@ def test_a_balance_of_directories_on_one_volume_shares_its_room() -> None:
         at = seen([150] * 4, full, log_dir("/c", 300), log_dir("/d", usable))
         found = log_dir_balance(even(5), at, {}, log_drains(even(5), at, {}))
         assert len(found.moves) == moved
+
+
+@given(
+    st.lists(st.lists(st.booleans(), min_size=1, max_size=3), min_size=1, max_size=4),
+    st.data(),
+)
+def test_no_volume_is_given_more_than_it_takes_whatever_comes(
+    volumes: list[list[bool]], data: st.DataObject
+) -> None:
+    """`volumes`: of each directory on them, whether it is closed; one volume does not say what it has."""
+    room = data.draw(st.lists(st.integers(100, 500), min_size=len(volumes), max_size=len(volumes)))
+    made = [
+        tuple(
+            LogDir(B4, f"/{v}{d}", None if unknown else 1000, None if unknown else room[v])
+            for d in range(len(of))
+        )
+        for v, of in enumerate(volumes)
+        for unknown in [v == 3]
+    ]
+    closed = {f"/{v}{d}" for v, of in enumerate(volumes) for d, shut in enumerate(of) if shut}
+    rooms = DirRooms.of(made, closed)
+    open_ = {d.path for of in made for d in of} - closed
+    comes: Counter[int] = Counter()
+    for size in data.draw(st.lists(st.integers(1, 300), max_size=12)):
+        source = data.draw(st.none() | st.sampled_from([d.path for of in made for d in of]))
+        could = {p for p in open_ if source is None or p[1] != source[1]}
+        left = {p: 1000 if p[1] == "3" else room[int(p[1])] - 100 - comes[int(p[1])] for p in could}
+        path = rooms.taken(size, away_from=source)
+        if path is None:
+            assert all(of < size for of in left.values())
+        else:
+            assert left[path] >= size
+            assert path[1] == "3" or left[path] == max(of for p, of in left.items() if p[1] != "3")
+            comes[int(path[1])] += size
+    assert rooms.whole == sum(
+        room[v] - 100 - comes[v] for v in {int(p[1]) for p in open_} if v != 3
+    )
 
 
 def even(part: int, *, required: bool = False) -> Placement:

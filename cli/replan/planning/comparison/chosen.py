@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.model.broker import HEADROOM, Broker, Volume
+from replan.model.broker import HEADROOM, Broker, Volumes
 from replan.model.columns import PAD, Flags, Ints, Matrix, list_in_row, same_width, take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BrokerSelector, Spread, TopicRule
@@ -430,7 +430,7 @@ def broker_table(
 
 
 def _with_room(
-    table: BrokerTable, placement: Placement, volumes: Sequence[Volume], held: Matrix, sizes: Ints
+    table: BrokerTable, placement: Placement, volumes: Volumes, held: Matrix, sizes: Ints
 ) -> BrokerTable:
     """The same brokers with what they may hold, and hold before the policy empties their directories again."""
     room = partial(_room, table, volumes, held, sizes)
@@ -441,7 +441,7 @@ def _with_room(
 
 def _room(
     table: BrokerTable,
-    volumes: Sequence[Volume],
+    volumes: Volumes,
     held: Matrix,
     sizes: Ints,
     free: float | Fraction,
@@ -452,13 +452,10 @@ def _room(
     what is left of two disks is not room for a replica. Which directory a copy comes to lie in is judged by `room`.
     """
     smallest = int(sizes[sizes > 0].min(initial=NO_LIMIT))
-    open_: dict[int, list[int | None]] = {}
-    for volume in volumes:
-        if any(log_dir.takes_new for log_dir in volume):
-            open_.setdefault(volume[0].broker, []).append(volume[0].room(free))
     room = np.full(len(table.ids), NO_LIMIT)
     for at, broker in enumerate(table.ids.tolist()):
-        known = open_.get(broker, [])
+        of_broker = volumes.get(broker, ())
+        known = [of[0].room(free) for of in of_broker if any(d.takes_new for d in of)]
         takes = [more if more >= smallest else 0 for more in known if more is not None]
         if known and len(takes) == len(known):
             lies = int(sizes[(held == broker).any(axis=1)].sum())

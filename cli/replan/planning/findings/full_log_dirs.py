@@ -8,11 +8,12 @@ runs on is left alone, and a directory that failed, is cordoned or is to be empt
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import chain
 from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.model.broker import HEADROOM, LogDir, Volume
@@ -22,7 +23,7 @@ from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.overlays import managed
-from replan.planning.plans.log_dirs import LogMove, free_below, left_on
+from replan.planning.plans.log_dirs import DirRooms, LogMove, free_below, left_on
 
 _Lies = dict[TopicPartition, tuple[PartitionState, str]]
 """What lies on a volume, with its directory."""
@@ -63,10 +64,10 @@ def full_log_dirs(
 
     `stays`: what no other broker takes of each.
     """
-    placement, snapshot = aligned.placement, aligned.snapshot
+    snapshot = aligned.snapshot
     if not any(_excess(d, above) for d in snapshot.log_dirs):
         return ()
-    rooms = _Rooms.of(snapshot, above, {(e.broker, e.path) for e in placement.log_dir_blacklist})
+    rooms = _rooms(aligned, above)
     by_rule, by_list = (frozenset(names_of(snapshot, of)) for of in placed(aligned))
     full = []
     for volume in _above(snapshot, above):
@@ -81,16 +82,17 @@ def filled_by(
     aligned: Alignment, above: Fraction, comes: Mapping[BrokerId, int]
 ) -> tuple[BrokerId, ...]:
     """The brokers whose volumes do not stay below the share with so many bytes more; who does not say takes them."""
-    drained = {(e.broker, e.path) for e in aligned.placement.log_dir_blacklist}
-    rooms = _Rooms.of(aligned.snapshot, above, drained)
-    return tuple(sorted(b for b, more in comes.items() if rooms.lacks(b, more)))
+    rooms = _rooms(aligned, above)
+    known = (b for b in comes if b in rooms and rooms[b].volume_of)
+    return tuple(sorted(b for b in known if comes[b] > rooms[b].whole))
 
 
 def with_room_below(
     snapshot: Snapshot, above: Fraction, leaving: frozenset[TopicPartition]
 ) -> Snapshot:
     """The cluster, in which volumes have room as long as they stay below the share, for these partitions alone."""
-    dirs = [d for volume in snapshot.volumes for d in _below(volume, above)]
+    volumes = chain.from_iterable(snapshot.volumes.values())
+    dirs = [d for volume in volumes for d in _below(volume, above)]
     table = snapshot.partitions
     names = table.select(["topic", "partition", "bytes"]).to_pylist()
     sizes = [
@@ -133,15 +135,15 @@ def _relieved(
     first: LogDir,
     excess: int,
     lies: _Lies,
-    rooms: "_Rooms",
+    rooms: Mapping[BrokerId, DirRooms],
     by_rule: frozenset[TopicPartition],
     by_list: frozenset[TopicPartition],
 ) -> FullLogDir:
-    moves = _within(lies, excess, first.broker, rooms)
+    moves = _within(lies, excess, first.broker, rooms.get(first.broker))
     left = excess - sum(move.bytes for move in moves)
     stay = lies.keys() - {move.partition for move in moves}
     sizes = {name: state.bytes for name, (state, _) in lies.items() if name in stay}
-    most = rooms.elsewhere(first.broker)
+    most = max((of.largest for b, of in rooms.items() if b != first.broker), default=0)
     leaving = _least({n: s for n, s in sizes.items() if n in by_rule and s <= most}, left)
     left -= sum(sizes[name] for name in leaving)
     lists = _least({n: size for n, size in sizes.items() if n in by_list}, left)
@@ -160,10 +162,7 @@ def _relieved(
 
 
 def _within(
-    lies: _Lies,
-    excess: int,
-    broker: BrokerId,
-    rooms: "_Rooms",
+    lies: _Lies, excess: int, broker: BrokerId, rooms: DirRooms | None
 ) -> tuple[LogMove, ...]:
     """To other directories of the broker; what fits into none is tried no further."""
     moves: list[LogMove] = []
@@ -172,7 +171,7 @@ def _within(
         for name in sorted(chosen, key=lambda n: (-tried[n], n)):
             state, source = lies[name]
             size = tried.pop(name)
-            path = rooms.taken(broker, source, size)
+            path = None if rooms is None else rooms.taken(size, away_from=source)
             if path is not None:
                 moves.append(
                     LogMove(name.topic, state.topic_id, name.partition, broker, source, path, size)
@@ -181,56 +180,24 @@ def _within(
     return tuple(sorted(moves, key=lambda move: move.partition))
 
 
-class _Rooms(Struct):
-    """How many bytes each directory takes and stays below the share."""
+def _rooms(aligned: Alignment, above: Fraction) -> dict[BrokerId, DirRooms]:
+    """What the directories of brokers take and stay below the share; only of brokers that take new replicas.
 
-    volumes: dict[BrokerId, dict[str, tuple[int, int]]] = field(default_factory=dict)
-    """By directory: the number of its volume, and the room on it; none in a directory that takes nothing."""
-
-    @classmethod
-    def of(
-        cls, snapshot: Snapshot, above: Fraction, drained: set[tuple[BrokerId, str]]
-    ) -> "_Rooms":
-        rooms = cls({b.id: {} for b in snapshot.brokers if b.takes_new})
-        for number, volume in enumerate(snapshot.volumes):
-            room = _room(volume, above)
-            if room is None:
-                continue
-            for log_dir in sorted(volume, key=lambda d: d.path):
-                closed = not log_dir.takes_new or (log_dir.broker, log_dir.path) in drained
-                if log_dir.broker in rooms.volumes:
-                    rooms.volumes[log_dir.broker][log_dir.path] = (number, 0 if closed else room)
-        return rooms
-
-    def taken(self, broker: BrokerId, source: str, size: int) -> str | None:
-        """The directory of the broker where so many bytes go, the one with most room; None: they fit nowhere."""
-        of = self.volumes.get(broker, {})
-        here = of[source][0] if source in of else None
-        others = [(room, path) for path, (volume, room) in of.items() if volume != here]
-        room, path = max(others, default=(0, ""))
-        if not path or room < size:
-            return None
-        volume = of[path][0]
-        for other, (of_other, left) in list(of.items()):
-            if of_other == volume:
-                of[other] = (volume, max(0, left - size))
-        return path
-
-    def lacks(self, broker: BrokerId, size: int) -> bool:
-        """Whether all volumes of a broker together do not take so many bytes."""
-        of = self.volumes.get(broker, {})
-        most = dict(sorted(of.values()))  # of each volume what the directory takes that takes most
-        return bool(of) and size > sum(most.values())
-
-    def elsewhere(self, broker: BrokerId) -> int:
-        """The most that a directory of another broker takes."""
-        others = (of for other, of in self.volumes.items() if other != broker)
-        return max((room for of in others for _, room in of.values()), default=0)
+    A volume of which nobody says how full it is takes nothing.
+    """
+    snapshot = aligned.snapshot
+    rooms = {}
+    for broker in (b.id for b in snapshot.brokers if b.takes_new):
+        known = (v for v in snapshot.volumes.get(broker, ()) if _room(v, above) is not None)
+        drained = {e.path for e in aligned.placement.log_dir_blacklist if e.broker == broker}
+        rooms[broker] = DirRooms.of(known, drained, free=free_below(above))
+    return rooms
 
 
 def _above(snapshot: Snapshot, above: Fraction) -> Iterator[Volume]:
     """The volumes that are above the share; the directory with least free space says how full one is."""
-    return (volume for volume in snapshot.volumes if _excess(volume[0], above))
+    volumes = chain.from_iterable(snapshot.volumes.values())
+    return (volume for volume in volumes if _excess(volume[0], above))
 
 
 def _room(volume: Volume, above: Fraction) -> int | None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from replan.errors import UnsafePlan
-from replan.model.broker import Volume
+from replan.model.broker import Volumes
 from replan.model.columns import take, topics_of
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Limits, Measure
@@ -193,7 +193,7 @@ def _stage(
     changes: Changes,
     limits: Limits,
     aligned: Alignment,
-    volumes: Sequence[Volume],
+    volumes: Volumes,
     *,
     within_limits: bool,
 ) -> PlanStage:
@@ -244,7 +244,7 @@ class _LogDirChanges(Struct, frozen=True):
 
 
 def _log_dir_changes(
-    comparison: Comparison, part: PlannedPart, moves: Sequence[Move], volumes: Sequence[Volume]
+    comparison: Comparison, part: PlannedPart, moves: Sequence[Move], volumes: Volumes
 ) -> _LogDirChanges:
     """What changes there, once these moves are made."""
     placement, snapshot = comparison.aligned.placement, comparison.aligned.snapshot
@@ -298,7 +298,7 @@ class _Moves(Struct, frozen=True):
     """Partitions whose order is remembered."""
 
 
-def _moves(comparison: Comparison, part: PlannedPart, volumes: Sequence[Volume]) -> _Moves:
+def _moves(comparison: Comparison, part: PlannedPart, volumes: Volumes) -> _Moves:
     """A move of each difference that safety lets be removed, as far as the disks have room."""
     snapshot = comparison.aligned.snapshot
     differs = part.differences(comparison.unacknowledged.differences)

@@ -21,10 +21,11 @@ Directories and sizes that are not known take everything. How far an application
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import chain
 
 from msgspec import Struct, field
 
-from replan.model.broker import Volume
+from replan.model.broker import Volumes
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.log_dirs import Coming
 from replan.planning.plans.moves import Move
@@ -69,10 +70,11 @@ class Disks(Struct):
     lies: dict[tuple[TopicPartition, BrokerId], str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, volumes: Iterable[Volume]) -> "Disks":
+    def of(cls, volumes: Volumes) -> "Disks":
         """As they are."""
         disks = cls()
-        takes = ((d, on) for of in volumes for on in [_Volume(of[0].room())] for d in of)
+        every = chain.from_iterable(volumes.values())
+        takes = ((d, on) for of in every for on in [_Volume(of[0].room())] for d in of)
         for d, volume in takes:
             if not d.takes_new:
                 continue
@@ -121,7 +123,7 @@ class Disks(Struct):
         return next((d for d in dirs if d.path == path), None)
 
 
-def coming(moves: Iterable[Move], volumes: Iterable[Volume]) -> Coming:
+def coming(moves: Iterable[Move], volumes: Volumes) -> Coming:
     """What moves bring to each directory, made in this order; of what they take away nothing is counted."""
     disks, comes = Disks.of(volumes), dict[tuple[BrokerId, str], int]()
     for move in moves:
@@ -133,9 +135,7 @@ def coming(moves: Iterable[Move], volumes: Iterable[Volume]) -> Coming:
     return comes
 
 
-def in_room_order(
-    moves: Sequence[Move], volumes: Sequence[Volume]
-) -> tuple[list[Move], list[NoRoomFor]]:
+def in_room_order(moves: Sequence[Move], volumes: Volumes) -> tuple[list[Move], list[NoRoomFor]]:
     """The moves that have room, in an order in which each has it when its turn comes, and the others."""
     disks = Disks.of(volumes)
     if not disks.dirs:

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 
 from replan.errors import BadUsage
-from replan.model.broker import Volume
+from replan.model.broker import Volumes
 from replan.model.declared.policy import Limit, Limits
 from replan.model.partition import PartitionState
 from replan.planning.change import Change, Rank
@@ -109,9 +109,7 @@ def require_limits(limits: Limits) -> None:
         )
 
 
-def staged(
-    whole: Changes, limits: Limits, volumes: Sequence[Volume], rules: "Together"
-) -> PlanStage:
+def staged(whole: Changes, limits: Limits, volumes: Volumes, rules: "Together") -> PlanStage:
     """The first stage of what a plan changes."""
     waiting, beyond = _alone(whole.by_rank(), limits)
     used = [Used(limit) for limit in limits.values()]
@@ -257,7 +255,7 @@ def _alone(
     return keep, beyond
 
 
-def _of(whole: Changes, chosen: _Chosen, volumes: Sequence[Volume]) -> tuple[Changes, list[Move]]:
+def _of(whole: Changes, chosen: _Chosen, volumes: Volumes) -> tuple[Changes, list[Move]]:
     """What was chosen of each kind, moves in the order of admission, and the moves that have no room in that order."""
     taken = set(map(id, chosen.changes))
     judged = {m.partition: (m, state) for m, state in whole.judged if id(m) in taken}

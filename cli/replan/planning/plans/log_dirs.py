@@ -7,14 +7,14 @@ or the same for all where one does not say; of all steps that help, the one that
 the one that copies least: a search that proves nothing where it ends.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 from msgspec import Struct, field
 
 from replan.documents.typed import Form, Int32, Int64, Text, ValidBrokerId
-from replan.model.broker import HEADROOM, LogDir, Volume, volumes_by_broker
+from replan.model.broker import HEADROOM, LogDir, Volume
 from replan.model.columns import Ints
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BalanceMeasure, LogDirBlacklist
@@ -119,32 +119,48 @@ class LogDrains(Struct, frozen=True):
     """Entries with replicas to move, in a directory that takes new ones: it has the fewest logs before long."""
 
 
-class _Room(Struct):
-    """Directories that may take replicas, each with its volume, and what these can take yet; None: not known."""
+class DirRooms(Struct):
+    """The directories of one broker, and what the volumes that they lie on can take yet."""
 
-    volume_of: dict[str, int] = field(default_factory=dict)
-    left: list[int | None] = field(default_factory=list)
+    volume_of: Mapping[str, int]
+    """By path, in their order."""
+    takes: frozenset[str]
+    """Those in which replicas may be made."""
+    left: list[int | None]
+    """Bytes, by volume; None: not known."""
 
     @classmethod
-    def of(cls, volumes: Sequence[Volume], drained: set[str], comes: Coming) -> "_Room":
-        volume_of = {
-            d.path: number
-            for number, volume in enumerate(volumes)
-            for d in volume
-            if d.takes_new and d.path not in drained
-        }
-        return cls(dict(sorted(volume_of.items())), [left_on(of, comes) for of in volumes])
+    def of(
+        cls,
+        volumes: Iterable[Volume],
+        closed: Collection[str],
+        comes: Coming = NOTHING_COMES,
+        free: float | Fraction = HEADROOM,
+    ) -> "DirRooms":
+        """As a snapshot has them. `closed`: what is to be empty; `free`: the part of each volume that stays free."""
+        volumes = list(volumes)
+        paths = sorted((d.path, number) for number, of in enumerate(volumes) for d in of)
+        takes = (d.path for of in volumes for d in of if d.takes_new and d.path not in closed)
+        return cls(dict(paths), frozenset(takes), [left_on(of, comes, free) for of in volumes])
 
     @property
     def largest(self) -> int:
         """The most that any of them can take."""
-        return max((self.left[volume] or 0 for volume in self.volume_of.values()), default=0)
+        return max((self.left[self.volume_of[path]] or 0 for path in self.takes), default=0)
 
-    def taken(self, size: int) -> str | None:
-        """Where so many bytes go; None where they do not fit."""
-        for path, volume in sorted(
-            self.volume_of.items(), key=lambda item: -(self.left[item[1]] or 0)
-        ):
+    @property
+    def whole(self) -> int:
+        """What all of them together can take."""
+        return sum(self.left[volume] or 0 for volume in {self.volume_of[p] for p in self.takes})
+
+    def taken(self, size: int, away_from: str | None = None) -> str | None:
+        """Where so many bytes go, the one with most room; None where they do not fit.
+
+        `away_from`: a directory, whose volume they are to leave.
+        """
+        here = None if away_from is None else self.volume_of[away_from]
+        open_ = [(p, of) for p, of in self.volume_of.items() if p in self.takes and of != here]
+        for path, volume in sorted(open_, key=lambda item: -(self.left[item[1]] or 0)):
             room = self.left[volume]
             if room is None:
                 return path
@@ -182,8 +198,7 @@ def log_drains(
     drained: dict[BrokerId, set[str]] = {}
     for entry, _ in entries:
         drained.setdefault(entry.broker, set()).add(entry.path)
-    volumes = volumes_by_broker(snapshot.volumes) if entries else {}
-    rooms = {b: _Room.of(volumes.get(b, []), paths, comes) for b, paths in drained.items()}
+    rooms = {b: DirRooms.of(snapshot.volumes.get(b, ()), of, comes) for b, of in drained.items()}
     moves: list[LogMove] = []
     no_room: list[NoRoomLeft] = []
     unread: list[LogDirBlacklist] = []
@@ -267,14 +282,13 @@ def log_dir_balance(
     for log_dir in sorted(snapshot.log_dirs, key=lambda d: (d.broker, d.path)):
         if log_dir.takes_new and (log_dir.broker, log_dir.path) not in leaving:
             of.setdefault(log_dir.broker, []).append(log_dir)
-    volumes = volumes_by_broker(snapshot.volumes)
     moves: list[LogMove] = []
     now: dict[BrokerId, Fraction] = {}
     then: dict[BrokerId, Fraction] = {}
     for broker, dirs in of.items():
         if len(dirs) > 1:
             disks = _Directories(
-                dirs, volumes[broker], snapshot, targets, drains, within, free, comes
+                dirs, snapshot.volumes[broker], snapshot, targets, drains, within, free, comes
             )
             now[broker] = disks.reached()
             moves += disks.balanced()
