@@ -127,7 +127,7 @@ def test_since_when_is_said_where_the_history_is_known() -> None:
     rows = [drifted(n, "order", [1, 2], [2, 1], leader=2, broker=None) for n in range(3)]
     ages: dict[RowKey, LakeRow] = {
         key_of(rows[0]): {"since": AT, "first_seen": AT, "flapping": True},
-        key_of(rows[1]): {"since": None, "first_seen": AT, "flapping": None},
+        key_of(rows[1]): {"since": AT, "first_seen": AT, "flapping": False},
     }
     lines = render_fleet_drift(fleet(rows, [], []), ages).splitlines()
     at = lines[0].index("SINCE")

@@ -3,17 +3,23 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from msgspec.structs import replace
+from tests.builders import snapshot, state
+from tests.fleet.fleets import keep_snapshot
 from tests.fleet.test_moments import BAD, BEGIN, GOOD, Clusters
 
 from replan.commands.api import moment, perform_and_write
 from replan.fleet.api import (
+    COSTS,
     DECLARED,
     DIFFERENCES,
     DRIFT,
     DRIFT_STAGES,
     ERRORS,
+    HISTORY,
     JUDGED,
     PLANS,
     TABLES,
@@ -25,6 +31,7 @@ from replan.fleet.api import (
     Stage,
     from_lake,
     judge_tasks,
+    key_of,
     render_fleet_drift,
 )
 
@@ -81,6 +88,36 @@ def test_another_stage_another_placement_or_another_snapshot_is_judged(clusters:
     assert clusters.run(2).counts["judged"] == 1
 
 
+def test_what_was_found_by_another_placement_meanwhile_is_not_taken_for_what_was_judged(
+    clusters: Clusters,
+) -> None:
+    clusters.run(2)
+    before = clusters.rows(PLANS, COSTS)
+    clusters.declare(BAD)
+    clusters.run(2, Stage.COST, Stage.PLAN)
+    assert {row["changes"] for row in clusters.lake.read(PLANS).to_pylist()} == {0}
+    clusters.declare(GOOD)
+    assert clusters.run(2).counts["plans"] == 2
+    assert clusters.rows(PLANS, COSTS) == before
+    assert clusters.run(2).counts["plans"] == 0
+
+
+def test_a_comparison_by_others_takes_away_what_stages_that_nobody_asks_for_had_found(
+    clusters: Clusters,
+) -> None:
+    """Else the report would lay the copies of one placement beside the drift of another."""
+    clusters.run(2)
+    clusters.declare(BAD)
+    clusters.run(2, *DRIFT_STAGES)
+    assert clusters.lake.read(COSTS).num_rows == clusters.lake.read(PLANS).num_rows == 0
+    clusters.run(2)
+    clusters.arrive(1.5, GOOD, "us")
+    clusters.watched(2)
+    assert [row["cluster"] for row in clusters.lake.read(PLANS).to_pylist()] == ["eu"]
+    clusters.run(2, *DRIFT_STAGES)
+    assert [row["cluster"] for row in clusters.lake.read(PLANS).to_pylist()] == ["eu"]
+
+
 def test_a_placement_that_is_another_for_a_moment_is_judged_again(clusters: Clusters) -> None:
     now = BEGIN + timedelta(hours=2)
     stages = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
@@ -93,6 +130,30 @@ def test_a_placement_that_is_another_for_a_moment_is_judged_again(clusters: Clus
     assert clusters.judged() == [("eu", 1, 1), ("us", 1, 1)]
 
 
+def test_a_balance_goes_by_the_rates_that_the_same_run_finds(clusters: Clusters) -> None:
+    """Not by those of the hour before: a second run would find another plan of the same snapshot."""
+    clusters.placement.write_text(
+        "version: 1\nassignments: {orders: {replicationFactor: 1}}\nbalance: {bytesIn: 10%}\n",
+        encoding="utf-8",
+    )
+    for hour in (4, 5):
+        sizes = [hour * 3_600_000 * (1 if partition else 20) for partition in range(4)]
+        states = [state([1], partition=n, size=size) for n, size in enumerate(sizes)]
+        at = f"2026-11-21T{hour:02}:00:00Z"
+        seen = replace(snapshot(states, observed_at=at), cluster_id="eu")
+        keep_snapshot(clusters.lake, seen, "eu")
+        clusters.run(hour, *Stage)
+
+    def plans() -> pa.Table:
+        return clusters.lake.read(PLANS, "cluster = 'eu' AND hour = 5")
+
+    (first,) = plans().to_pylist()
+    DeltaTable(clusters.lake.place(JUDGED)).delete("cluster = 'eu' AND hour = 5")
+    clusters.run(5, *Stage)
+    assert plans().to_pylist() == [first]
+    assert '"bytesIn"' in str(first["document"])
+
+
 def test_what_left_an_error_is_judged_again(clusters: Clusters) -> None:
     text = clusters.placement.read_text(encoding="utf-8")
     clusters.placement.write_text("version: 1\nassignment: 3\n", encoding="utf-8")
@@ -101,6 +162,23 @@ def test_what_left_an_error_is_judged_again(clusters: Clusters) -> None:
     clusters.placement.write_text(text, encoding="utf-8")
     assert clusters.run(2).counts["judged"] == 2
     assert not clusters.lake.read(ERRORS).num_rows
+
+
+def test_of_the_past_a_later_spell_says_not_since_when(clusters: Clusters) -> None:
+    clusters.run(2)
+    for hour, members in ((3, GOOD), (4, BAD)):
+        clusters.arrive(hour, members)
+        clusters.run(hour + 0.5)
+    ages = {key_of(row): row for row in clusters.lake.read(HISTORY, "open").to_pylist()}
+    said = [render_fleet_drift(as_of(clusters, hour), ages) for hour in (2, 4)]
+    since = [
+        {line.split()[0]: line.split()[-1] for line in text.splitlines() if "orders-0" in line}
+        for text in said
+    ]
+    assert since == [
+        {"eu": "-", "us": "2026-11-21T01:00:00Z"},
+        {"eu": "2026-11-21T04:00:00Z", "us": "2026-11-21T01:00:00Z"},
+    ]
 
 
 def test_the_past_is_judged_by_todays_placements_and_stays_the_past(clusters: Clusters) -> None:

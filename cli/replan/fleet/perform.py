@@ -118,13 +118,18 @@ def perform_stages(work: Work, stages: Sequence[Stage]) -> Rows:
         rows = or_message(stage, work)
         if not isinstance(rows, str):
             tables |= {name: rows[name] for name in WRITES[stage]}
+            if stage is Stage.RATES:
+                work.found_rates = rows[RATES.name]
         else:
             errors.append((stage.value, rows))
     if errors and JUDGED.name in tables:
-        unsaid = pa.nulls(tables[JUDGED.name].num_rows, pa.string())
-        # So that it is judged again.
-        tables[JUDGED.name] = with_column(tables[JUDGED.name], "inputs", unsaid)
+        tables[JUDGED.name] = without_inputs(tables[JUDGED.name])
     return {**tables, ERRORS.name: _error_rows(work, errors)}
+
+
+def without_inputs(judged: pa.Table) -> pa.Table:
+    """Rows of `judged` that do not say by what, so that it is judged again."""
+    return with_column(judged, "inputs", pa.nulls(judged.num_rows, pa.string()))
 
 
 def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> TaskDone:

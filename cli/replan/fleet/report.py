@@ -65,16 +65,17 @@ def _drift(run: FleetRun, ages: Mapping[RowKey, LakeRow] | None) -> list[str]:
     rows = run.drifted.slice(0, SHOWN_LINES).to_pylist()
     table = [DRIFT_HEAD, *map(_drifted, rows)]
     if ages is not None:
-        ends = ("SINCE", *(_since(ages.get(key_of(row))) for row in rows))
+        ends = ("SINCE", *(_since(row, ages.get(key_of(row))) for row in rows))
         table = [(*line, end) for line, end in zip(table, ends, strict=True)]
     lines = aligned_lines(table, right=(DRIFT_HEAD.index("LEADER"),))
     return lines + left_out(run.drifted.num_rows - len(rows), way_out=ALL_ELSEWHERE)
 
 
-def _since(age: LakeRow | None) -> str:
-    if age is None:
+def _since(row: LakeRow, age: LakeRow | None) -> str:
+    """Since when; of the past alone what began by then, as the history has the newest spell."""
+    if age is None or age["since"] > row["observed_at"]:
         return "-"
-    return f"{age['since'] or age['first_seen']}{', flapping' if age['flapping'] else ''}"
+    return f"{age['since']}{', flapping' if age['flapping'] else ''}"
 
 
 def key_of(row: LakeRow) -> RowKey:

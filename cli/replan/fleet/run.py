@@ -57,11 +57,12 @@ from replan.fleet.perform import (
     in_parts,
     sorted_table,
     stage_of_table,
+    without_inputs,
     written_by,
 )
 from replan.fleet.seen import Seen, keep_seen
 from replan.fleet.stages.classify import ACKNOWLEDGED_CLASS, summed
-from replan.fleet.tasks.todo import FleetError, Todo, task_of
+from replan.fleet.tasks.todo import FleetError, Todo, is_judged, task_of
 from replan.fleet.tasks.work import Task
 from replan.planning.comparison.diff import DifferenceKind
 
@@ -180,7 +181,8 @@ def commit(
     """Give the files of a run of this name their place, a commit for each table; raises BadFile.
 
     A cluster that cannot be judged keeps what its hour has. `judged` and `errors` come last: an hour that is in one of
-    them has all that was found of it.
+    them has all that was found of it, by the same snapshot and inputs. Where these are others now, what stages that are
+    not asked for have found of the hour is removed.
     """
     said = [row for one in done for row in one.errors]
     failed = frozenset((hour_of(row), row["stage"]) for row in said)
@@ -188,6 +190,12 @@ def commit(
     errors = sorted_table(ERRORS.name, [_once(said, stages), unpaired])
     files, unused = _files_to_commit(done, failed)
     _judge_once(lake, files, name)
+    before = _judged_before(lake, todo.tasks)
+    _unsay_inputs(lake, before, name)
+    if Stage.CLASSIFY in stages:
+        compared = [task for task in before if (task.hour, Stage.CLASSIFY.value) not in failed]
+        others = [task.hour for task in compared if not is_judged(task, before[task])]
+        _remove_unasked(lake, others, stages, name)
     same = [task.hour for task in todo.done]
     hours_of: dict[str, Sequence[Hour]] = {}
     writes = {name: stage for stage in stages for name in WRITES[stage]}
@@ -251,6 +259,39 @@ def _judge_once(lake: Lake, files: dict[tuple[str, Hour], list[RowFile]], run: s
             some[:] = [file for file in some if file.replaces]
             some.append(put_rows(lake, JUDGED, summed(rows), hour, run))
             remove_files(lake, JUDGED, parts)
+
+
+def _judged_before(lake: Lake, tasks: Iterable[Task]) -> Mapping[Task, pa.Table]:
+    """What `judged` has of the hour of each task."""
+    listed = lake.files(JUDGED)
+    return {
+        task: lake.rows(JUDGED, task.hour, JUDGED.schema.names)
+        if any(file.has(task.hour, task.hour) for file in listed.get(task.cluster, ()))
+        else JUDGED.schema.empty_table()
+        for task in tasks
+    }
+
+
+def _unsay_inputs(lake: Lake, before: Mapping[Task, pa.Table], run: str) -> None:
+    """Let `judged` say no inputs where it says others than those by which tables of the hour are about to be written.
+
+    Else what these find would count as found by the former, after a crash, and where `judged` is not written.
+    """
+    files = {
+        task.hour: [put_rows(lake, JUDGED, without_inputs(rows), task.hour, run)]
+        for task, rows in before.items()
+        if any(inputs not in (None, task.inputs) for inputs in rows["inputs"].to_pylist())
+    }
+    commit_files(lake, JUDGED, files, run)
+
+
+def _remove_unasked(lake: Lake, hours: Sequence[Hour], stages: Sequence[Stage], run: str) -> None:
+    """Remove what other stages have found of these hours, which were compared by another snapshot or other inputs."""
+    unasked = (stage for stage in Stage if stage not in (Stage.RATES, *stages))
+    for table in (TABLES[name] for stage in unasked for name in WRITES[stage]):
+        if table.keeps_days:
+            known = lake.files(table)
+            commit_files(lake, table, {h: () for h in hours if h.cluster in known}, run)
 
 
 def _once(errors: Iterable[Mapping[str, Any]], stages: Sequence[Stage]) -> pa.Table:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Struct
 
 from replan.errors import BadFile
@@ -10,6 +12,8 @@ from replan.fleet.lake.tables import HISTORY, JUDGED, RATES
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.planning.findings.drift_report import DriftKey, Spell
+
+COUNTED = ("topic", "partition", "peak_bytes_per_second", "left_out")
 
 
 class KeptRates(Struct, frozen=True):
@@ -30,11 +34,7 @@ def newest_rates(lake: Lake, cluster_id: str) -> KeptRates:
 
 
 def rates_until(lake: Lake, cluster_id: str, hour: Hour | None = None) -> KeptRates | None:
-    """The newest of an hour or of those before it; None where there are none.
-
-    The fastest interval counts: copies must come to an end at the busiest hour, too. A partition that shrank meanwhile
-    is left out: retention or compaction is at work there, so that its rate is too low, by a factor that nobody knows.
-    """
+    """The newest of an hour or of those before it; None where there are none."""
     where = f"cluster_id = {quoted(cluster_id)}"
     hours = lake.read(RATES, where, ["day", "hour", "observed_at"], distinct=True)
     moments = hours.to_pylist()
@@ -44,12 +44,21 @@ def rates_until(lake: Lake, cluster_id: str, hour: Hour | None = None) -> KeptRa
         return None
     newest = max(moments, key=lambda m: (m["day"], m["hour"]))
     at = f"{where} AND day = '{newest['day']}' AND hour = {newest['hour']}"
-    columns = ("topic", "partition", "peak_bytes_per_second")
-    rows = lake.read(
-        RATES, f"{at} AND peak_bytes_per_second IS NOT NULL AND left_out IS NULL", columns
-    ).to_pylist()
-    rates = {TopicPartition(r["topic"], r["partition"]): round(r[columns[2]]) for r in rows}
-    return KeptRates(newest["observed_at"], Rates(rates, cluster_id))
+    return KeptRates(newest["observed_at"], rates_of(lake.read(RATES, at, COUNTED), cluster_id))
+
+
+def rates_of(rows: pa.Table, cluster_id: str) -> Rates:
+    """The rates of one hour as a plan takes them, by rows of the table with at least the columns COUNTED.
+
+    The fastest interval counts: copies must come to an end at the busiest hour, too. A partition that shrank meanwhile
+    is left out: retention or compaction is at work there, so that its rate is too low, by a factor that nobody knows.
+    """
+    known = rows.filter(pc.and_(rows[COUNTED[2]].is_valid(), rows["left_out"].is_null()))
+    columns = (known[name].to_pylist() for name in COUNTED[:3])
+    named = (
+        (TopicPartition(topic, n), round(rate)) for topic, n, rate in zip(*columns, strict=True)
+    )
+    return Rates(dict(named), cluster_id)
 
 
 class KeptSpells(Struct, frozen=True):

@@ -219,9 +219,9 @@ def age_of(row: LakeRow, ages: Mapping[RowKey, LakeRow]) -> LakeRow:
     """Since when what drifts does so, and how often it began; what has no history yet began now."""
     age = ages.get(key_of(row), {})
     return {
-        "since": age.get("since") or age.get("first_seen", row["observed_at"]),
+        "since": age.get("since", row["observed_at"]),
         "spells": age.get("spells", 1),
-        "flapping": bool(age.get("flapping")),
+        "flapping": age.get("flapping", False),
     }
 
 
@@ -237,9 +237,8 @@ def put_right(history: Iterable[LakeRow], newest: str | None) -> list[LakeRow]:
         {
             **named(row),
             **{k: row[k] for k in ("class", "kind", "owner")},
-            "since": row["since"] or row["first_seen"],
-            **{k: row[k] for k in ("resolved_at", "resolved_by", "spells")},
-            "flapping": bool(row["flapping"]),
+            "since": row["since"],
+            **{k: row[k] for k in ("resolved_at", "resolved_by", "spells", "flapping")},
         }
         for row in rows
         if oldest is not None

@@ -10,6 +10,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+import pyarrow as pa
 from msgspec import Struct, json
 from msgspec.structs import replace
 
@@ -180,18 +181,22 @@ def unchanged(lake: Lake, todo: Todo, stages: Sequence[str]) -> Todo:
         said = lake.rows(ERRORS, hour, ["hour", "stage"])["stage"].to_pylist()
         if task.cluster in late or not set(stages).isdisjoint(said):
             return False
-        columns = ["hour", "observed_at", "inputs", "stages"]
-        rows = lake.rows(JUDGED, hour, columns).to_pylist()
-        return any(
-            row["inputs"] == task.inputs is not None
-            and row["observed_at"] == task.observed_at
-            and set(stages) <= set((row["stages"] or "").split(","))
-            for row in rows
-        )
+        rows = lake.rows(JUDGED, hour, ["hour", "observed_at", "inputs", "stages"])
+        return is_judged(task, rows, stages)
 
     done = tuple(task for task in todo.tasks if is_done(task))
     same = set(done)
     return replace(todo, tasks=tuple(t for t in todo.tasks if t not in same), done=done)
+
+
+def is_judged(task: Task, judged: pa.Table, stages: Collection[str] = ()) -> bool:
+    """Whether these rows of `judged` say that it was done with these stages, by the same snapshot and inputs."""
+    return any(
+        row["inputs"] == task.inputs is not None
+        and row["observed_at"] == task.observed_at
+        and set(stages) <= set((row["stages"] or "").split(","))
+        for row in judged.select(["observed_at", "inputs", "stages"]).to_pylist()
+    )
 
 
 def task_of(fleet: Fleet, lake: Lake, kept: KeptSnapshot) -> Task:

@@ -15,13 +15,13 @@ import msgspec.json
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 from replan.errors import BadPlacement
 from replan.fleet.fleet_file import FleetCluster
 from replan.fleet.lake.delta import Hour, Lake, lake_at, table_rows
 from replan.fleet.lake.files import read_aside
-from replan.fleet.lake.known import rates_until
+from replan.fleet.lake.known import rates_of, rates_until
 from replan.fleet.lake.snapshots import read_kept, topics_at
 from replan.fleet.lake.store import files_at, in_store
 from replan.fleet.lake.tables import SNAPSHOTS, LakeTable
@@ -82,6 +82,8 @@ class Work:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.owners = FleetCluster(task.cluster, owners=json.loads(task.owners))
+        self.found_rates: pa.Table | None = None
+        """The rates of its hour, where they are found before it is compared; as rows of the table."""
 
     @property
     def lake(self) -> Lake:
@@ -131,12 +133,19 @@ class Work:
         return compared(self.placement, self.snapshot, self._rates())
 
     def _rates(self) -> Rates | None:
-        """What producers write as far as the lake knew by then, where the balance goes by it."""
+        """What producers write, where the balance goes by it: by this hour's rates, or the newest before it.
+
+        Of a cluster whose rates are found apart this hour's do not count: they may be there at a second try alone.
+        """
         balance = self.placement.balance
         wanted = balance is not None and any(t.measure.needs_rates for t in balance.tolerances)
         if not wanted:
             return None
-        kept = rates_until(self.lake, self.task.cluster_id, self.task.hour)
+        if self.found_rates is not None:
+            return rates_of(self.found_rates, self.task.cluster_id)
+        hour = self.task.hour
+        last = hour if self.task.part is None else replace(hour, hour=hour.hour - 1)
+        kept = rates_until(self.lake, self.task.cluster_id, last)
         return None if kept is None else kept.rates
 
     @cached_property
