@@ -11,6 +11,8 @@ NODE   := tests/browser/node_modules
 SCRIPTS := .cache/site
 # Of tests on one cluster a worker takes all. More than twice as many as there are cores, since most wait for brokers.
 WORKERS ?= 5
+# What the nightly tests draw: others each day. A failure says the command that draws it again.
+SEED ?= $(shell date -u +%Y%m%d)
 # What is compiled is kept: tests start the command hundreds of times.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -58,8 +60,8 @@ compiled: install
 test-fast: install   ## the inner loop: no JVM, no process of its own, a taste of each law
 	HYPOTHESIS_PROFILE=fast $(PYTEST) tests -m "$(FAST) and not command and not slow" -n 2
 
-test-nightly: install jars-nightly   ## the slow ones: thousands of cases, frozen controllers
-	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests --timeout 7200
+test-nightly: install jars-nightly   ## the slow ones: thousands of cases, frozen controllers; SEED=20261224 draws those of that day
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests --timeout 7200 --hypothesis-seed $(SEED)
 
 lint: install    ## format and lint
 	$(BIN)/ruff format --check .

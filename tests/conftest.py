@@ -83,12 +83,21 @@ def _import_the_product() -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     drawn = (getattr(i, "obj", None) for i in session.items)
-    if profiles.PROFILE in {"ci", "full"} and any(
-        getattr(o, "is_hypothesis_test", False) for o in drawn
-    ):
+    if profiles.PROFILE != "fast" and any(getattr(o, "is_hypothesis_test", False) for o in drawn):
         _import_the_product()
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    seed = item.config.getoption("--hypothesis-seed")
+    if report.failed and seed is not None:
+        report.sections.append(("to draw it again", profiles.again(item.nodeid, seed)))
+    return report
 
 
 @pytest.hookimpl(wrapper=True)
