@@ -44,6 +44,7 @@ def publish(project: Project) -> Ended:
     return scheduled.run(FILE)["drift"]
 
 
+@pytest.mark.nightly
 def test_from_a_merge_request_to_an_applied_plan(project: Project) -> None:
     drifted = publish(project)
     assert drifted.code == 2, drifted.log

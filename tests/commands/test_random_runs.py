@@ -67,7 +67,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.command
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.nightly)]
+)
 def test_no_process_is_left_behind(folder: Path, number: signal.Signals) -> None:
     """^C reaches all processes of a terminal; SIGKILL this one alone."""
     arguments = ("rehearse", "plan.json", "--snapshot", "cluster.json", "--runs", "100000")

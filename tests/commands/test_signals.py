@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.commandline import LIMIT_SECONDS, environment, python, replan
+from tests.profiles import by_profile
 
 from replan.applying.api import peek
 
@@ -73,10 +74,11 @@ def finishes(folder: Path) -> None:
     assert "throttled" not in (folder / "cluster.json").read_text()
 
 
-@pytest.mark.parametrize(("number", "runs"), [("SIGINT", 6), ("SIGTERM", 2), ("SIGHUP", 2)])
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_at_any_moment_of_apply_is_a_clean_stop_or_no_stop(
-    folder: Path, tmp_path_factory: pytest.TempPathFactory, number: str, runs: int
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, number: str
 ) -> None:
+    runs = by_profile(fast=1, ci=3 if number == "SIGINT" else 2, nightly=20)
     tmp = tmp_path_factory.mktemp("runs")
     shutil.copytree(folder, tmp / "count")
     total = events(tmp / "count", *APPLY)
@@ -110,7 +112,7 @@ def test_what_is_ignored_when_apply_starts_does_not_stop_it(folder: Path, number
 def test_a_signal_at_any_moment_of_a_command_that_reads_is_no_traceback(
     folder: Path, arguments: tuple[str, ...]
 ) -> None:
-    total, runs = events(folder, *arguments), 4
+    total, runs = events(folder, *arguments), by_profile(fast=1, ci=2, nightly=20)
     result = replan(*arguments, folder=folder).returncode
     for each in range(runs):
         done = run_with_signal("SIGINT", 1 + each * total // runs, folder, *arguments)

@@ -59,6 +59,7 @@ def test_another_terminal_pauses_resumes_and_throttles(folder: Path) -> None:
     assert "throttled" not in (folder / "cluster.json").read_text()
 
 
+@pytest.mark.nightly
 def test_paused_it_waits_for_a_person_though_nothing_can_happen_to_an_embedded_cluster(
     folder: Path,
 ) -> None:

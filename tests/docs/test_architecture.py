@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Collection
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -42,6 +43,12 @@ themselves: a command loads what it needs and nothing more.
 """
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A module, read once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def layers() -> list[str]:
     """The layers of pyproject.toml, from the top."""
     project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
@@ -54,7 +61,7 @@ def purpose(name: str) -> str:
     """The first line of a package's or module's docstring."""
     folder = PRODUCT / name
     path = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    text = ast.get_docstring(parsed(path))
     assert text is not None, name
     return text.splitlines()[0]
 
@@ -86,7 +93,7 @@ def test_no_module_imports_what_imports_it() -> None:
 
 def _imports(path: Path, modules: Collection[str]) -> set[str]:
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -97,7 +104,7 @@ def _imports(path: Path, modules: Collection[str]) -> set[str]:
 def definitions(path: Path, *kinds: type[ast.stmt]) -> list[str]:
     """The public names that a module defines itself, of some kinds of statement or of all."""
     names = []
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in parsed(path).body:
         if kinds and not isinstance(node, kinds):
             continue
         match node:
@@ -168,7 +175,7 @@ def test_tests_and_benchmarks_go_by_what_packages_offer() -> None:
     known = {dotted(api).removesuffix(".api") for api in APIS}
     inner = []
     for path in [p for top in ("tests", "benchmarks") for p in (TOP / top).rglob("*.py")]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             module = node.module if isinstance(node, ast.ImportFrom) else None
             if module is None or module in READ_THEMSELVES or module.endswith(".api"):
                 continue

@@ -169,7 +169,7 @@ def test_nobody_waits_at_a_gate_for_a_run_that_has_ended(gate: Gate) -> None:
 
 
 @pytest.mark.timeout(LIMIT_SECONDS)
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_lost_worker_of_the_local_engine_costs_a_retry_and_then_one_error(
     gate: Gate, times: int
 ) -> None:

@@ -142,6 +142,7 @@ def test_what_spark_says_of_s3_has_a_variable_of_its_own() -> None:
     }
 
 
+@pytest.mark.nightly
 def test_what_the_store_answers_late_or_refuses_is_asked_again(home: Path, store: Store) -> None:
     """Busy; slow; another process was faster, twice; a commit is done, and nobody hears of it."""
 

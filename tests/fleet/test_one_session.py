@@ -298,6 +298,7 @@ def written_rows(frame: "DataFrame", place: Path) -> pa.Table:
     return pa.concat_tables(part for part in parts if part.num_rows)
 
 
+@pytest.mark.nightly
 def test_only_a_session_of_our_own_java_alone_has_no_ui(spark: "SparkSession") -> None:
     words = [sys.executable, "-c", UI]
     done = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True)

@@ -90,6 +90,7 @@ def test_a_cut_file_of_one_cluster_stops_no_watch(home: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
 def test_a_stream_of_spark_hands_over_what_has_arrived(home: Path) -> None:
     arrive(home, 3, BAD)
     run = replan("fleet", "watch", "--engine", "spark", "--once", folder=home)

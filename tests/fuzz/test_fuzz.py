@@ -1,6 +1,6 @@
 """Whatever a file holds, reading it and using it ends in a result or in an error of replan's own: never in a traceback.
 
-Every input is made from its number, so a failure names what to run again. CI takes 2,000, the nightly run 100,000.
+Every input is made from its number, so a failure names what to run again. CI takes 500, the nightly run 100,000.
 """
 
 import contextlib
@@ -213,7 +213,7 @@ def tried(make: Callable[[Path, Random], None], number: int, folder: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(1000 // BATCH // len(KINDS)))
+@pytest.mark.parametrize("batch", range(500 // BATCH // len(KINDS)))
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 def test_a_bad_input_is_an_error_in_words(
     make: Callable[[Path, Random], None], batch: int, tmp_path: Path

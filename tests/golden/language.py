@@ -102,6 +102,13 @@ class Vector(Struct, frozen=True):
     elr: bool
     steps: tuple[Step, ...]
 
+    @property
+    def by_version(self) -> bool:
+        """Whether it tells versions apart."""
+        checks = (check.versions for step in self.steps for check in step.checks)
+        of_lines = (self.versions, *(step.versions for step in self.steps), *checks)
+        return any(versions != Versions() for versions in of_lines)
+
 
 def directories(broker: int) -> tuple[str, ...]:
     """The log directories of a broker that registers for the first time."""

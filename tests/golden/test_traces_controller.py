@@ -13,7 +13,7 @@ from tests.golden.language import BROKERS, Driver, perform
 from tests.golden.simulator_driver import SimulatorDriver
 from tests.golden.steady import steadily
 from tests.golden.traces import RESTARTS, STEPS, Words, traces
-from tests.kafka.clusters import Controllers
+from tests.kafka.clusters import Controllers, by_night
 from tests.kafka.harness.distribution import DEFAULT_VERSION, VERSIONS
 from tests.profiles import by_profile
 
@@ -33,11 +33,6 @@ STUMBLING = [
 ]
 """With ELR on, one part of the last request has a reason and the other fails without a word."""
 KINDS = [(v, elr) for v in VERSIONS for elr in (False, True) if not (elr and v.startswith("3."))]
-
-
-def by_night(version: str) -> tuple[pytest.MarkDecorator, ...]:
-    """The table of `vectors` runs on every version by day, and stories on the default one alone."""
-    return () if version == DEFAULT_VERSION else (pytest.mark.nightly,)
 
 
 @pytest.mark.parametrize(

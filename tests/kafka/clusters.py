@@ -44,6 +44,13 @@ USUAL = ("the usual five brokers",)
 LASTING = pytest.StashKey[dict[Hashable, tuple[object, ExitStack]]]()
 
 
+def by_night(version: str) -> tuple[pytest.MarkDecorator, ...]:
+    """The mark of what runs on the default version by day, and on the others by night alone."""
+    from tests.kafka.harness.distribution import DEFAULT_VERSION
+
+    return () if version == DEFAULT_VERSION else (pytest.mark.nightly,)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[RUNNING] = []
     config.stash[LASTING] = {}

@@ -185,6 +185,7 @@ def test_the_rate_of_a_broker_that_has_just_died_has_an_unknown_outcome(
         settle(cluster)
 
 
+@pytest.mark.nightly
 def test_reading_goes_on_when_the_broker_that_answers_dies(
     cluster: Cluster, control_plane: KafkaControlPlane
 ) -> None:
@@ -198,6 +199,7 @@ def test_reading_goes_on_when_the_broker_that_answers_dies(
             settle(cluster)
 
 
+@pytest.mark.nightly
 def test_a_killed_controller_is_survived(
     cluster: Cluster, control_plane: KafkaControlPlane
 ) -> None:
@@ -244,6 +246,7 @@ def test_a_frozen_controller_makes_writes_unknown_and_readings_wait(
         cluster.thaw(controller)
 
 
+@pytest.mark.nightly
 def test_a_cluster_that_is_down_is_unreachable_after_the_patience_and_found_again(
     cluster: Cluster,
 ) -> None:

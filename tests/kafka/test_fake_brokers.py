@@ -6,14 +6,15 @@ that the harness can tell the versions apart.
 
 import pytest
 from msgspec.structs import replace
-from tests.kafka.clusters import Controllers
+from tests.kafka.clusters import Controllers, by_night
 from tests.kafka.harness.arena import Answer, Arena, ConfigOperation, Election
 from tests.kafka.harness.clients import until
 from tests.kafka.harness.distribution import VERSIONS
 from tests.kafka.harness.fake_brokers import FakeBrokers, Refused
 from tests.kafka.harness.metadata_log import PartitionState
 
-WITH_ELR = tuple(version for version in VERSIONS if not version.startswith("3."))
+EACH = [pytest.param(version, marks=by_night(version)) for version in VERSIONS]
+WITH_ELR = SINCE_4_3 = EACH[1:]
 P = ("orders", 0)
 
 
@@ -42,7 +43,7 @@ def arena(controller: FakeBrokers, *brokers: int) -> Arena:
     return Arena(controller, dict.fromkeys(brokers, "a"))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", EACH)
 def test_vector_1_a_cancel_sorts_the_list_and_raises_the_leader_epoch(
     fake_brokers: Controllers, version: str
 ) -> None:
@@ -83,7 +84,7 @@ def test_vector_10_up_to_4_2_an_overwrite_with_the_original_undoes_a_move(
         )
 
 
-@pytest.mark.parametrize("version", ["4.3.1", "4.4.0"])
+@pytest.mark.parametrize("version", SINCE_4_3)
 def test_vector_10_from_4_3_on_an_overwrite_with_the_original_hangs(
     fake_brokers: Controllers, version: str
 ) -> None:
@@ -206,7 +207,7 @@ def test_from_4_4_on_a_cordoned_broker_cannot_be_in_a_target(
         assert trace.reassign({P: [2, 1, 4]})[P].code == code
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", EACH)
 def test_a_completing_isr_change_takes_the_leadership_away(
     fake_brokers: Controllers, version: str
 ) -> None:
@@ -220,7 +221,7 @@ def test_a_completing_isr_change_takes_the_leadership_away(
         assert (now.replicas, sorted(now.isr), now.leader) == ((5, 4, 2), [2, 4, 5], 5)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", EACH)
 def test_controlled_shutdowns_hand_the_leadership_on_until_nobody_is_left(
     fake_brokers: Controllers, version: str
 ) -> None:
@@ -240,7 +241,7 @@ def test_controlled_shutdowns_hand_the_leadership_on_until_nobody_is_left(
         assert (state(trace, P).isr, state(trace, P).leader) == ((2,), 2)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", EACH)
 def test_an_unregistered_broker_leaves_the_isr_but_not_the_list(
     fake_brokers: Controllers, version: str
 ) -> None:
@@ -253,7 +254,7 @@ def test_an_unregistered_broker_leaves_the_isr_but_not_the_list(
         assert trace.reassign({P: [1, 0, 2]})[P].code == 39
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", EACH)
 def test_what_clients_are_reported_agrees_with_the_controllers_log(
     fake_brokers: Controllers, version: str
 ) -> None:

@@ -335,6 +335,7 @@ def answered(records: Sequence[Record]) -> list[Record]:
     return [r for r in records if not isinstance(r, Command) or r.obeyed_by]
 
 
+@pytest.mark.nightly
 def test_an_append_waits_for_no_frozen_leader(
     kafka_cluster: Callable[..., Cluster], layout: Layout
 ) -> None:

@@ -51,6 +51,7 @@ def restarted(cluster: OneJvmCluster, broker: int) -> None:
     )
 
 
+@pytest.mark.nightly
 def test_a_listed_broker_never_leads_again_until_it_is_taken_off(
     cluster: OneJvmCluster, tmp_path: Path
 ) -> None:

@@ -179,6 +179,7 @@ def test_a_broker_that_is_killed_for_shorter_and_for_longer_than_its_threshold(l
         assert loop.lists() == replaced
 
 
+@pytest.mark.nightly
 def test_a_leader_that_moved_is_elected_again(loop: Loop) -> None:
     loop.declare("{putRight: {leadershipMoved: 1s}}", LISTS)
     with loop.running():
@@ -229,6 +230,7 @@ def test_what_a_person_pauses_waits_for_that_person(loop: Loop) -> None:
         assert loop.lists() == after
 
 
+@pytest.mark.nightly
 def test_a_journal_that_is_deleted_under_a_loop_is_named_once_and_made_again(loop: Loop) -> None:
     loop.declare("{putRight: {placementChanged: 0s}}", LISTS)
     after = [[4, 2, 3], *LISTS[1:]]
@@ -346,6 +348,7 @@ MOUNTS = pytest.mark.skipif(
 
 
 @MOUNTS
+@pytest.mark.nightly
 def test_a_full_log_directory_gives_the_least_that_does_to_the_other_one(loop: Loop) -> None:
     with full_directory(loop) as (topic, small):
         loop.declare("{putRight: {logDirFull: {above: 80%, for: 3s}}}")

@@ -72,6 +72,7 @@ def site(kafka_version: str, pytestconfig: pytest.Config, tmp_path: Path) -> Ite
         yield Site(cluster, tmp_path)
 
 
+@pytest.mark.nightly
 def test_standing_throttles_a_log_directory_and_more_partitions(site: Site) -> None:
     site.arrives(assignments={"orders": {"partitionCount": 8}})
     assert len(site.replicas()) == 8

@@ -89,6 +89,7 @@ def test_the_best_surviving_log_leads_and_its_loss_is_stated_and_measured(
     site.in_sync(1, 2, 3)
 
 
+@pytest.mark.nightly
 def test_a_later_epoch_counts_more_than_length(steady: OneJvmCluster, tmp_path: Path) -> None:
     """(epoch 0, 3,000) and (epoch 2, 1,500): the second has what was acknowledged last; they part at 1,000.
 

@@ -78,6 +78,7 @@ def release(user: Machine) -> None:
     user.replan("lock", "release", shown.split()[1], "--reason", "it hangs", wanted=0)
 
 
+@pytest.mark.nightly
 def test_killed_on_one_machine_it_is_resumed_on_another_with_the_address_alone(
     site: Site, machine: Callable[[str], Machine]
 ) -> None:
