@@ -426,7 +426,7 @@ SAFEGUARDS = (
         (
             f"{STORY}[abandon-waits-for-an-election-that-may-still-arrive]",
             "tests/properties/test_giving_up.py",
-            f"{UNIT}/test_killed_log_moves.py",
+            f"{UNIT}/test_log_moves.py",
         ),
     ),
     Safeguard(
@@ -471,7 +471,7 @@ SAFEGUARDS = (
         "        if True:\n",
         (
             f"{STORY}[throttle-changes-without-an-answer-are-repeated-with-longer-and-longer-pauses]",
-            f"{UNIT}/test_killed_log_moves.py",
+            f"{UNIT}/test_log_moves.py",
         ),
     ),
     Safeguard(

@@ -3,8 +3,8 @@
 import json
 
 from msgspec.structs import replace
+from tests.unit.applying.examples import leaving_a_directory
 from tests.unit.applying.test_cancelling import COPYING
-from tests.unit.applying.test_killed_log_moves import made as two_leave_a_directory
 from tests.unit.applying.test_steering import ledger_of
 from tests.unit.applying.three_moves import three_moves
 
@@ -81,7 +81,7 @@ def test_a_rate_on_a_broker_that_is_down_is_shown_as_it_was_set() -> None:
 
 
 def test_the_rate_of_copies_between_log_directories_is_listed_with_whose_it_is() -> None:
-    found = two_leave_a_directory()
+    found = leaving_a_directory()
     found.apply(stop=found.stop_at(2.0))
     (rate,) = [
         f

@@ -1,8 +1,9 @@
-"""Every example and random plans, killed before or after every effect, over both forms of the journal.
+"""Plans of every kind of step, every example and random plans, killed before or after every effect.
 
-Whoever resumes comes to the same end as an application that nobody kills: the same lists, orders and leaders, no
-throttle of replan's, nothing open. By day one effect of each is tried, by night all of them, and requests that arrive
-after the takeover.
+An effect is a request that writes, or an append to the journal. Whoever resumes comes to the same end as an application
+that nobody kills: the same lists, orders, leaders, directories and settings, no throttle of replan's, nothing open. By
+day every effect of the kinds is tried and one of each other plan; by night all of them over both forms of the journal,
+and requests that arrive after the takeover. What only one kind has is in `test_log_moves`, `test_recovering` and so on.
 """
 
 import random
@@ -16,10 +17,20 @@ import pytest
 from msgspec import Struct, field
 from msgspec.structs import replace
 from tests.builders import move, snapshot, state
+from tests.unit.applying.examples import OF_KINDS, lies
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, killed_anywhere, plan_of
-from tests.unit.applying.three_moves import stands_at_the_target, three_moves
+from tests.unit.applying.three_moves import three_moves
 
-from replan.applying.api import Application, FileJournal, Journal, Record, Settings, fold
+from replan.applying.api import (
+    Application,
+    FileJournal,
+    Journal,
+    Record,
+    Settings,
+    StepRecord,
+    Verb,
+    fold,
+)
 from replan.errors import Exit
 from replan.kafka.api import entry, record_of
 from replan.model.api import MoveThrottle, Snapshot
@@ -27,6 +38,7 @@ from replan.placement_file.api import load_placement
 from replan.planning.api import Plan, make_plan
 from replan.reporting.api import outcome_text
 from replan.simulator.api import (
+    Fault,
     LoseRequests,
     SimulatedControlPlane,
     VirtualClock,
@@ -80,6 +92,8 @@ def job(name: str) -> tuple[Snapshot, Plan]:
 
 
 def cluster_of(name: str) -> Lab:
+    if name in OF_KINDS:
+        return OF_KINDS[name].made()
     seen, plan = job(name)
     clock = VirtualClock()
     plane = SimulatedControlPlane(from_snapshot(seen, "4.3"), clock)
@@ -97,12 +111,14 @@ def process(kept: Path | TopicForm, cluster_id: str) -> Iterator[Journal]:
 
 
 def end_of(found: Lab) -> object:
-    """Lists, orders, leaders and settings."""
+    """Lists, orders, leaders, directories and settings."""
     seen = found.plane.observe()
     states = seen.states(range(seen.partitions.num_rows))
-    return {
-        (s.partition, s.replicas, s.leader, s.adding, s.removing) for s in states
-    }, found.configs()
+    return (
+        {(s.partition, s.replicas, s.leader, s.adding, s.removing) for s in states},
+        lies(found),
+        found.configs(),
+    )
 
 
 @cache
@@ -160,7 +176,7 @@ def test_killed_at_one_boundary_every_example_ends_the_same(
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("journal", JOURNALS)
-@pytest.mark.parametrize("name", [*NAMES, *RANDOM])
+@pytest.mark.parametrize("name", [*OF_KINDS, *NAMES, *RANDOM])
 def test_killed_at_every_boundary_it_ends_the_same(name: str, journal: str, tmp_path: Path) -> None:
     for effect in range(1, undisturbed(name)[1] + 1):
         check(name, journal, effect, tmp_path)
@@ -178,26 +194,67 @@ def test_requests_that_arrive_after_the_takeover_change_nothing(
         check(name, "topic", effect, tmp_path, late)
 
 
-def has_arrived(made: Lab) -> bool:
-    """Every list as it is wanted, led by its first, and all settings as they were."""
-    return stands_at_the_target(made) and made.configs() == three_moves().configs()
+def test_undisturbed_three_moves_are_said_to_be_done() -> None:
+    assert outcome_text(three_moves().apply()) == "3 done"
 
 
-def test_undisturbed_it_arrives_and_leaves_no_trace() -> None:
-    made = three_moves()
-    assert outcome_text(made.apply()) == "3 done"
-    assert has_arrived(made)
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_undisturbed_it_arrives_and_the_same_plan_again_finds_it_done(kind: str) -> None:
+    made = OF_KINDS[kind].made()
+    assert made.apply().exit_code is Exit.OK
+    assert OF_KINDS[kind].arrived(made)
+    counting = Boundary()
+    assert made.apply(boundary=counting).exit_code is Exit.OK
+    assert OF_KINDS[kind].request not in counting.log
+    assert OF_KINDS[kind].arrived(made)
 
 
-def test_beside_what_another_tool_has_set_it_arrives_wherever_it_was_killed() -> None:
-    for boundary, made in killed_anywhere(three_moves):
-        assert made.apply().exit_code is Exit.OK, boundary
-        assert has_arrived(made), boundary
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_a_plan_of_any_kind_killed_at_every_boundary_ends_the_same(
+    kind: str, tmp_path: Path
+) -> None:
+    for effect in range(1, undisturbed(kind)[1] + 1):
+        check(kind, "topic", effect, tmp_path)
 
 
-def test_killed_twice_the_third_run_arrives() -> None:
-    for boundary, made in islice(killed_anywhere(three_moves), 1, None, 6):
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_killed_twice_the_third_run_arrives(kind: str) -> None:
+    for boundary, made in islice(killed_anywhere(OF_KINDS[kind].made), 1, None, 12):
         with suppress(Killed):
             made.apply(boundary=Boundary(kill_before=3))
         assert made.apply().exit_code is Exit.OK
-        assert has_arrived(made), boundary
+        assert end_of(made) == undisturbed(kind)[0], boundary
+
+
+@pytest.mark.parametrize(
+    ("kind", "trouble"),
+    [pytest.param(k, t, id=f"{k}-{t}") for k, of in OF_KINDS.items() for t in of.troubles],
+)
+def test_whatever_becomes_of_its_requests_it_ends_the_same(kind: str, trouble: Fault) -> None:
+    made = OF_KINDS[kind].made()
+    made.plane.inject(trouble)
+    assert made.apply().exit_code is Exit.OK
+    assert end_of(made) == undisturbed(kind)[0]
+
+
+@pytest.mark.parametrize("kind", [name for name, of in OF_KINDS.items() if of.half_way])
+def test_a_cancel_that_is_killed_goes_on_and_ends_as_one_that_is_not(kind: str) -> None:
+    half_way = OF_KINDS[kind].half_way
+    assert half_way is not None
+    whole = half_way()
+    cancel(whole, Boundary())
+    for boundary, made in killed_anywhere(half_way, cancel):
+        if fold(made.journal.read()).application is not None:
+            cancel(made, Boundary())
+        assert (end_of(made), statuses(made)) == (end_of(whole), statuses(whole)), boundary
+        assert not fold(made.journal.read()).throttles
+
+
+def cancel(made: Lab, boundary: Boundary) -> None:
+    made.apply(verb=Verb.CANCEL, boundary=boundary)
+
+
+def statuses(made: Lab) -> list[tuple[str, str]]:
+    """Of what the journal says, by what it is about."""
+    kept = fold(made.journal.read()).records
+    return sorted((repr(key), r.status) for key, r in kept.items() if isinstance(r, StepRecord))

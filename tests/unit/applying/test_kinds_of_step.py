@@ -1,4 +1,4 @@
-"""What has to know every kind of step beside its own module; a new kind needs a line in `LABS`."""
+"""What has to know every kind of step beside its own module; a new kind needs a line in `examples`."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -7,19 +7,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 from tests.builders import TOPIC
-from tests.unit.applying import test_killed_creating as creating
-from tests.unit.applying import test_killed_log_moves as log_moves
-from tests.unit.applying import test_killed_recovering as recovering
-from tests.unit.applying import test_killed_standing as standing
+from tests.unit.applying.examples import OF_KINDS
 from tests.unit.applying.lab import Lab
 
 from replan.applying.api import (
-    CREATES,
     KINDS,
-    LOG_MOVES,
     NOT_LOOKED_UP,
     RECOVERIES,
-    STANDING_THROTTLES,
     AnyKind,
     ApplicationStatus,
     Job,
@@ -37,12 +31,7 @@ from replan.planning.api import digest, dumps, loads
 from replan.rehearsal.api import Options, rehearse_plan, snapshot_of_plan
 from replan.reporting.api import before_moves, compare_plans, drawn, plan_lines
 
-LABS: Mapping[AnyKind, Callable[[], Lab]] = {
-    CREATES: creating.growing,
-    STANDING_THROTTLES: standing.made,
-    RECOVERIES: recovering.leaderless,
-    LOG_MOVES: log_moves.made,
-}
+LABS: Mapping[AnyKind, Callable[[], Lab]] = {e.kind: e.made for e in OF_KINDS.values() if e.kind}
 ALONE = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: type(kind).__name__)
 
 
@@ -133,4 +122,4 @@ def test_of_an_ended_application_only_what_is_lost_stays_written_down(kind: AnyK
 
 
 def test_every_kind_has_an_example() -> None:
-    assert set(LABS) == set(KINDS), "a kind of step needs an example in LABS"
+    assert set(LABS) == set(KINDS), "a kind of step needs an example in OF_KINDS"

@@ -4,10 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 from tests.builders import move, state
-from tests.unit.applying import test_killed_creating as creating
-from tests.unit.applying import test_killed_log_moves as log_moves
-from tests.unit.applying import test_killed_recovering as recovering
-from tests.unit.applying import test_killed_standing as standing
+from tests.unit.applying.examples import OF_KINDS
 from tests.unit.applying.lab import MB, Boundary, Lab, lab
 
 from replan.applying.api import Outcome, RepeatedRefusal, believed, fold, repeated_refusals
@@ -25,10 +22,7 @@ def a_throttled_move() -> Lab:
 
 STEPS: dict[str, Callable[[], Lab]] = {
     "a move under its throttle": a_throttled_move,
-    "new partitions": creating.growing,
-    "a throttle that stays": standing.made,
-    "a move between log directories": log_moves.made,
-    "a recovery": recovering.leaderless,
+    **{name: example.made for name, example in OF_KINDS.items() if example.kind},
 }
 
 
