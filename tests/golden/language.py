@@ -165,7 +165,10 @@ def _request(verb: str, rest: Sequence[str], driver: Driver) -> int:
         case "isr":
             return driver.alter_isr(_wanted(rest[0], driver.observe(0)))
         case "reassign" | "guarded":
-            return driver.reassign([_ids(word) for word in rest], guarded=verb == "guarded")
+            return driver.reassign(
+                [None if word == "cancel" else _ids(word) for word in rest],
+                guarded=verb == "guarded",
+            )
         case "cancel":
             return driver.reassign([None])
         case "elect":

@@ -7,8 +7,9 @@ are read is in `language`.
 
 A step stands alone on its line. An ISR is asked for as a list, as `all` replicas, or as one more (`+4`) or one less
 (`-4`); `grow` asks for a count of partitions (`+1`: one more) and names the replicas of the new ones (`same`: as
-partition 0 has them); `guarded` reassigns and forbids another replication factor; `set`, `append`, `subtract` and
-`delete` change a configuration of the topic, after `broker 3` one of that broker, after `brokers` the default of all.
+partition 0 has them); `guarded` reassigns, or takes a reassignment back (`cancel`), and forbids another replication
+factor; `set`, `append`, `subtract` and `delete` change a configuration of the topic, after `broker 3` one of that
+broker, after `brokers` the default of all.
 `lose` takes a disk from a broker, `disk` gives it one more with its next `restart`, `dir` says where its replica of
 partition 0, or of the one named last, lies. Brokers 6 to 8 begin with the disks `a` and `b`, all others with `a`.
 
@@ -356,13 +357,13 @@ fence 2
 elr
 topic [0,1,2] min.insync.replicas=3
 fence 0
-    L1 elr[0]
+    L1 elr[0] pe1
 set leader.replication.throttled.replicas=0:1
-    L1 elr[0]
+    L1 elr[0] pe1
 delete leader.replication.throttled.replicas
-    L1 elr[0]
+    L1 elr[0] pe1
 set min.insync.replicas=1
-    L1 elr[]
+    L1 elr[] pe2
 elect preferred
     code 80 L1
 
@@ -629,6 +630,13 @@ delete leader.replication.throttled.replicas
 topic [1,2]
 subtract follower.replication.throttled.replicas=0:1
     follower.replication.throttled.replicas= leader.replication.throttled.replicas-
+append follower.replication.throttled.replicas=0:2
+    follower.replication.throttled.replicas=0:2
+append follower.replication.throttled.replicas=
+    follower.replication.throttled.replicas=0:2,
+set follower.replication.throttled.replicas=0:1,0:1
+subtract follower.replication.throttled.replicas=0:1
+    follower.replication.throttled.replicas=0:1
 
 64. a star takes no company
 topic [1,2]
@@ -985,4 +993,64 @@ cancel
     r[1,2,3] i[1] L-
 elect unclean
     r[1,2,3] i[2] L2
+
+85. the target comes first, and what leaves stands behind it in order of id
+topic [3,2,1,0]
+fence 3
+reassign [3,1]
+    r[3,1,0,2] d[0,2]
+reassign [7,3,1,8]
+    r[7,3,1,8,0,2] a[7,8] d[0,2]
+cancel
+    r[3,1,0,2] L2
+
+86. the guard of the replication factor does not hold a cancel up
+>=4.1
+topic [1,2,3]
+reassign [1,2,3,4]
+guarded cancel
+    r[1,2,3]
+
+87. who is fenced, has stopped or is not registered does not join
+topic [1,2,3,4]
+isr [1]
+fence 2
+isr +2
+    code 107
+shutdown 3
+isr +3
+    code 107
+unregister 4
+isr +4
+    code 107 i[1] L1
+
+88. the ISR as it is changes nothing
+topic [1,2]
+isr [1,2]
+    i[1,2] pe0
+
+89. an eligible leader that is no replica makes the controller stumble where a new list names it
+elr
+topic [1,5,2] min.insync.replicas=2
+reassign [5]
+fence 5
+    r[5] i[] L- elr[1,2,5]
+reassign [1]
+    code -1 r[5] elr[1,2,5]
+
+90. a default of all brokers is written again and clears the ELR though it stays
+elr
+topic [1,2,3]
+brokers set min.insync.replicas=3
+fence 3
+    elr[3] pe1
+brokers set min.insync.replicas=3
+    elr[] pe2
+
+91. the largest numbers
+topic [1,2]
+set min.insync.replicas=2147483647
+    min.insync.replicas=2147483647
+broker 1 set leader.replication.throttled.rate=9223372036854775807
+broker 1 delete leader.replication.throttled.rate
 """

@@ -4,12 +4,12 @@
 """
 
 import inspect
-import os
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from tests.builders import TOPIC_ID
+from tests.goldens import check
 
 from replan.applying.api import (
     ArrivalPossible,
@@ -287,9 +287,7 @@ def sentences() -> list[str]:
 
 def test_every_sentence_is_as_the_golden_file_has_it() -> None:
     text = "".join(f"{line}\n" for line in sentences())
-    if "REPLAN_REWRITE" in os.environ:
-        GOLDEN.write_text(text, encoding="utf-8")
-    assert text == GOLDEN.read_text(encoding="utf-8"), "rewrite with REPLAN_REWRITE=1, and look"
+    check(GOLDEN, text)
 
 
 def of(module: ModuleType, base: type) -> set[type]:

@@ -4,13 +4,14 @@ import json
 import re
 from collections import Counter
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import brokers, listed_leader, placement, snapshot, state
-from tests.unit.reporting.golden import check
+from tests.goldens import check
 from tests.unit.reporting.rendered import drift_markdown, drift_page
 
 from replan.model.api import BrokerId, StandingThrottles, ThrottledReplicas, Where, replicas
@@ -35,6 +36,8 @@ from replan.reporting.api import (
     render_drift_prometheus,
     weight,
 )
+
+GOLDENS = Path(__file__).parent / "goldens"
 
 pytestmark = pytest.mark.slow
 
@@ -110,10 +113,10 @@ def test_each_kind_and_class_of_drift() -> None:
         DriftClass.IN_FLIGHT,
         DriftClass.OTHER_TOOL,
     }
-    check("drift.txt", render_drift(report, unmanaged=True))
-    check("drift.md", drift_markdown(report, unmanaged=True))
-    check("drift.json", render_drift_json(report, unmanaged=True))
-    check("drift.prom", render_drift_prometheus(report, seconds_of))
+    check(GOLDENS / "drift.txt", render_drift(report, unmanaged=True))
+    check(GOLDENS / "drift.md", drift_markdown(report, unmanaged=True))
+    check(GOLDENS / "drift.json", render_drift_json(report, unmanaged=True))
+    check(GOLDENS / "drift.prom", render_drift_prometheus(report, seconds_of))
 
 
 def test_each_class_has_its_words_and_each_difference_its_meaning() -> None:
@@ -332,9 +335,9 @@ def test_since_when_something_differs(known: dict[DriftKey, Spell], expected: Sp
 
 def test_each_form_has_since_when_where_it_was_asked_for() -> None:
     report = replace(found(), spells={ITEM: Spell(EARLIER, None, 3, flapping=True)})
-    check("drift-since.txt", render_drift(report))
-    check("drift-since.md", drift_markdown(report))
-    check("drift-since.prom", render_drift_prometheus(report, seconds_of))
+    check(GOLDENS / "drift-since.txt", render_drift(report))
+    check(GOLDENS / "drift-since.md", drift_markdown(report))
+    check(GOLDENS / "drift-since.prom", render_drift_prometheus(report, seconds_of))
     differences = json.loads(render_drift_json(report))["differences"]
     (known,) = [d for d in differences if d["kind"] == "order"]
     assert (known["since"], known["spells"], known["flapping"]) == (EARLIER, 3, True)

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 from tests.builders import brokers, listed_leader, move, placement, snapshot, state
+from tests.goldens import check
 from tests.readings import plan_text
-from tests.unit.reporting.golden import check
 from tests.unit.reporting.rendered import plan_markdown
 
 from replan.model.api import Broker, BrokerId, MoveThrottle, TopicPartition, replicas
@@ -30,6 +31,8 @@ from replan.reporting.api import (
     render_steps,
     weight,
 )
+
+GOLDENS = Path(__file__).parent / "goldens"
 
 pytestmark = pytest.mark.slow
 
@@ -115,26 +118,26 @@ def moves_alone(count: int) -> Plan:
 def test_each_kind_of_move_warning_and_refusal() -> None:
     made = everything()
     assert {r.rule for r in made.refusals} == {"safe-start", "running", "no-leader"}
-    check("plan.txt", plan_text(made))
-    check("plan.md", plan_markdown(made))
+    check(GOLDENS / "plan.txt", plan_text(made))
+    check(GOLDENS / "plan.md", plan_markdown(made))
 
 
 def test_nothing_to_do() -> None:
     made = make_plan(placement({"orders": [[1, 2]]}), snapshot([state([1, 2])]))
-    check("nothing.txt", plan_text(made))
-    check("nothing.md", plan_markdown(made))
+    check(GOLDENS / "nothing.txt", plan_text(made))
+    check(GOLDENS / "nothing.md", plan_markdown(made))
 
 
 def test_nothing_but_refusals() -> None:
     made = make_plan(placement({"orders": [[1, 2]]}), snapshot([state([1])]))
-    check("refused.txt", plan_text(made))
-    check("refused.md", plan_markdown(made))
+    check(GOLDENS / "refused.txt", plan_text(made))
+    check(GOLDENS / "refused.md", plan_markdown(made))
 
 
 def test_leaders_alone_need_no_throttle_and_say_nothing_of_one() -> None:
     asked = placement({"orders": [[1, 2]]}, throttle=MoveThrottle(10**6))
     text = plan_text(make_plan(asked, snapshot([state([1, 2], leader=2)])))
-    check("leader.txt", text)
+    check(GOLDENS / "leader.txt", text)
 
 
 def test_a_plan_without_a_throttle_says_so() -> None:

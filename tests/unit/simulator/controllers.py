@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from replan.model.api import Accepted, Answer, BrokerId, TopicId, TopicPartition, replicas
 from replan.simulator.api import (
     AlterIsr,
+    AlterReassignments,
     ClusterState,
     ControllerCommand,
     ControllerResult,
@@ -70,3 +71,8 @@ class Controller:
 
 def named(index: int) -> TopicPartition:
     return TopicPartition(TOPIC, index)
+
+
+def to(*ids: int, partition: TopicPartition = P0) -> AlterReassignments:
+    """A request for this list."""
+    return AlterReassignments(((partition, replicas(*ids)),))

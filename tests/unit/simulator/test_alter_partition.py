@@ -6,13 +6,11 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.simulator.controllers import Controller, named
 
-from replan.model.api import Accepted, BrokerId, Rejected, replicas
+from replan.model.api import BrokerId, Rejected
 from replan.simulator.api import (
     AlterIsr,
-    AlterReassignments,
     PartitionCreated,
     ShutDownBroker,
-    UnregisterBroker,
     evolve_all,
 )
 
@@ -77,29 +75,6 @@ def test_a_late_request_is_refused_with_what_is_late() -> None:
     second = controller.isr(1, 2, 3)
     controller.fence(1)
     assert code(controller, second) == 74
-
-
-def test_fenced_stopping_and_unregistered_brokers_do_not_join() -> None:
-    controller = Controller([1, 2, 3, 4])
-    controller.ask(controller.isr(1))
-    controller.fence(2)
-    controller.ask(ShutDownBroker(BrokerId(3)))
-    controller.ask(UnregisterBroker(BrokerId(4)))
-    assert [code(controller, controller.isr(1, b)) for b in (2, 3, 4)] == [107, 107, 107]
-
-
-def test_completing_a_move_takes_the_leadership_and_says_so() -> None:
-    controller = Controller([1, 2])
-    controller.ask(AlterReassignments(((named(0), replicas(2, 3)),)))
-    decision = controller.ask(controller.isr(1, 2, 3))
-    assert decision.whole == Rejected(108, "NEW_LEADER_ELECTED", "NEW_LEADER_ELECTED")
-    assert controller.partition().leader == 2
-
-
-def test_the_same_isr_again_writes_nothing() -> None:
-    controller = Controller([1, 2])
-    decision = controller.ask(controller.isr(1, 2))
-    assert (decision.whole, decision.events) == (Accepted(), ())
 
 
 def test_a_broker_that_shuts_down_may_not_come_back_into_the_isr_though_it_is_not_fenced_yet() -> (

@@ -10,7 +10,6 @@ from replan.model.api import (
     ElectionType,
     OutcomeUnknown,
     Rejected,
-    TopicPartition,
     replicas,
     topic_change,
 )
@@ -36,47 +35,6 @@ def reordered(count: int) -> Controller:
         chunk = range(start, min(start + 5_000, count))
         controller.ask(AlterReassignments(tuple((named(i), replicas(2, 1)) for i in chunk)))
     return controller
-
-
-@pytest.mark.parametrize(
-    ("partition", "kind", "expected"),
-    [
-        (
-            TopicPartition("clicks", 0),
-            ElectionType.PREFERRED,
-            Rejected(3, "UNKNOWN_TOPIC_OR_PARTITION", "No such topic as clicks"),
-        ),
-        (
-            named(4),
-            ElectionType.PREFERRED,
-            Rejected(3, "UNKNOWN_TOPIC_OR_PARTITION", "No such partition as orders-4"),
-        ),
-        (named(0), ElectionType.PREFERRED, NOT_NEEDED),
-        (named(0), ElectionType.UNCLEAN, NOT_NEEDED),
-        (
-            named(1),
-            ElectionType.PREFERRED,
-            Rejected(
-                80, "PREFERRED_LEADER_NOT_AVAILABLE", "The preferred leader was not available."
-            ),
-        ),
-        (
-            named(2),
-            ElectionType.UNCLEAN,
-            Rejected(
-                83,
-                "ELIGIBLE_LEADERS_NOT_AVAILABLE",
-                "Eligible topic partition leaders are not available.",
-            ),
-        ),
-    ],
-)
-def test_an_election_that_changes_nothing_says_why(
-    partition: TopicPartition, kind: ElectionType, expected: Rejected
-) -> None:
-    controller = Controller([1, 2], [3, 2], [3, 4])
-    controller.fence(3, 4)
-    assert controller.answer(ElectLeaders((partition,), kind)) == expected
 
 
 def test_electing_everywhere_leaves_out_what_needs_no_election() -> None:

@@ -3,11 +3,8 @@
 import pytest
 from tests.unit.simulator.controllers import TOPIC, Controller, named
 
-from replan.model.api import ConfigScope, Rejected, TopicId, replicas
+from replan.model.api import ConfigScope, TopicId
 from replan.simulator.api import (
-    ControllerCommand,
-    CreatePartitions,
-    CreateTopic,
     DeleteTopic,
     PartitionChanged,
     PartitionCreated,
@@ -18,98 +15,6 @@ from replan.simulator.api import (
     slots_after_replacing,
     slots_for,
 )
-
-
-def topic(name: str, *lists: tuple[int, ...], **configs: str) -> CreateTopic:
-    settings = {key.replace("_", "."): value for key, value in configs.items()}
-    return CreateTopic(name, TopicId("x"), tuple(replicas(*ids) for ids in lists), settings)
-
-
-def partitions(count: int, *lists: tuple[int, ...], name: str = TOPIC) -> CreatePartitions:
-    return CreatePartitions(name, count, tuple(replicas(*ids) for ids in lists))
-
-
-@pytest.mark.parametrize(
-    ("command", "code", "message"),
-    [
-        (topic(TOPIC, (1,)), 36, "Topic 'orders' already exists."),
-        (
-            topic("a b", (1,)),
-            17,
-            (
-                "Topic name is invalid: 'a b' contains one or more characters other than ASCII "
-                "alphanumerics, '.', '_' and '-'"
-            ),
-        ),
-        (topic(".", (1,)), 17, "Topic name is invalid: '.' or '..' is not allowed"),
-        (topic("..", (1,)), 17, "Topic name is invalid: '.' or '..' is not allowed"),
-        (topic("or.ders.x", (1,)), 17, "Topic 'or.ders.x' collides with existing topic: or_ders.x"),
-        (
-            topic("new", (1, 2), (1,)),
-            39,
-            (
-                "The manual partition assignment includes a partition with 1 replica(s), but this is not "
-                "consistent with previous partitions, which have 2 replica(s)."
-            ),
-        ),
-        (
-            topic("new", (5, 6)),
-            39,
-            (
-                "All brokers specified in the manual partition assignment for partition 0 are fenced or "
-                "in controlled shutdown."
-            ),
-        ),
-        (
-            topic("new", (1,), min_insync_replicas="0"),
-            40,
-            "Invalid value 0 for configuration min.insync.replicas: Value must be at least 1",
-        ),
-        (
-            partitions(3, (1, 2), name="nope"),
-            3,
-            "This server does not host this topic-partition.",
-        ),
-        (partitions(2), 37, "Topic already has 2 partition(s)."),
-        (
-            partitions(1),
-            37,
-            "The topic orders currently has 2 partition(s); 1 would not be an increase.",
-        ),
-        (
-            partitions(4, (1, 2)),
-            39,
-            "Attempted to add 2 additional partition(s), but only 1 assignment(s) were specified.",
-        ),
-        (
-            partitions(3, (1,)),
-            39,
-            (
-                "The manual partition assignment includes a partition with 1 replica(s), but this is not "
-                "consistent with previous partitions, which have 2 replica(s)."
-            ),
-        ),
-        (DeleteTopic("nope"), 3, "This server does not host this topic-partition."),
-    ],
-)
-def test_a_refusal_has_kafkas_code_and_words(
-    command: ControllerCommand, code: int, message: str
-) -> None:
-    controller = Controller([1, 2], [2, 3])
-    controller.ask(topic("or_ders.x", (1,)))
-    controller.fence(5, 6)
-    before = controller.state
-    whole = controller.ask(command).whole
-    assert isinstance(whole, Rejected)
-    assert (whole.code, whole.message) == (code, message)
-    assert controller.state is before
-
-
-def test_the_first_isr_is_who_is_active() -> None:
-    controller = Controller([1, 2])
-    controller.fence(4)
-    controller.ask(partitions(2, (4, 3)))
-    assert (controller.partition(1).isr, controller.partition(1).leader) == ((3,), 3)
 
 
 @pytest.mark.parametrize(
