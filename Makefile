@@ -81,7 +81,7 @@ package: install ## build the wheel, install it elsewhere, run it there
 	sh .ci/package.sh
 
 test-browser: docs tools   ## pages, the site and editor support, in Chromium and node; installs both
-	$(PYTEST) tests -m browser
+	$(PYTEST) tests/browser -m browser -n 2 --dist loadscope --no-loadscope-reorder
 
 tools: $(DOCS)/bin/check-jsonschema $(SCRIPTS) $(NODE)/.package-lock.json   ## what the site and the browser need
 	@command -v chromium >/dev/null || sh .ci/chromium.sh
@@ -91,7 +91,7 @@ $(NODE)/.package-lock.json: tests/browser/package-lock.json
 
 docs: install $(DOCS)/bin/check-jsonschema $(SCRIPTS)   ## the site, and the files for forges against their schemas
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
-	$(PYTEST) tests -m site
+	$(PYTEST) tests/ci -m site
 
 $(SCRIPTS): .ci/site_scripts.sh
 	sh .ci/site_scripts.sh $@
