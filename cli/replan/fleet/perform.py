@@ -55,6 +55,8 @@ WRITES: Mapping[Stage, Sequence[str]] = {
     Stage.PLAN: (PLANS.name,),
 }
 """The tables of each stage."""
+BY_INPUTS = tuple(stage for stage in Stage if stage is not Stage.RATES)
+"""What goes by the placement, too, by owners and prices; rates go by snapshots alone."""
 CLUSTER_TRIES = 2
 """So often a cluster is begun whose worker process, Python worker or executor is lost."""
 RATES_AT_ONCE = 250_000

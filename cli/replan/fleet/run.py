@@ -49,6 +49,7 @@ from replan.fleet.lake.tables import (
     TABLES,
 )
 from replan.fleet.perform import (
+    BY_INPUTS,
     COMPARING,
     WRITES,
     Rows,
@@ -190,7 +191,11 @@ def commit(
     errors = sorted_table(ERRORS.name, [_once(said, stages), unpaired])
     files, unused = _files_to_commit(done, failed)
     _judge_once(lake, files, name)
-    before = _judged_before(lake, todo.tasks)
+    by_inputs = [stage for stage in stages if stage in BY_INPUTS]
+    before = _judged_before(
+        lake,
+        (t for t in todo.tasks if not all(_keeps(failed, t.hour, s, stages) for s in by_inputs)),
+    )
     _unsay_inputs(lake, before, name)
     if Stage.CLASSIFY in stages:
         compared = [task for task in before if (task.hour, Stage.CLASSIFY.value) not in failed]
@@ -262,7 +267,7 @@ def _judge_once(lake: Lake, files: dict[tuple[str, Hour], list[RowFile]], run: s
 
 
 def _judged_before(lake: Lake, tasks: Iterable[Task]) -> Mapping[Task, pa.Table]:
-    """What `judged` has of the hour of each task."""
+    """What `judged` has of the hour of each task before it is done."""
     listed = lake.files(JUDGED)
     return {
         task: lake.rows(JUDGED, task.hour, JUDGED.schema.names)
@@ -287,7 +292,7 @@ def _unsay_inputs(lake: Lake, before: Mapping[Task, pa.Table], run: str) -> None
 
 def _remove_unasked(lake: Lake, hours: Sequence[Hour], stages: Sequence[Stage], run: str) -> None:
     """Remove what other stages have found of these hours, which were compared by another snapshot or other inputs."""
-    unasked = (stage for stage in Stage if stage not in (Stage.RATES, *stages))
+    unasked = (stage for stage in BY_INPUTS if stage not in stages)
     for table in (TABLES[name] for stage in unasked for name in WRITES[stage]):
         if table.keeps_days:
             known = lake.files(table)
