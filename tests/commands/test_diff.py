@@ -126,6 +126,32 @@ def test_a_folder_is_read_at_a_revision_from_a_folder_of_the_repository(
     assert said(capsys, "HEAD", "-f", ".", wanted=0)[0] == "Both mean the same.\n"
 
 
+def test_an_absolute_path_is_read_at_a_revision_from_anywhere_in_the_repository(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work / "teams" / "all").mkdir(parents=True)
+    (work / "teams" / "all" / "a.yaml").write_text(BEFORE)
+    commit(work, {})
+    (tmp_path / "linked").symlink_to(work)
+    for folder in (work, work / "teams" / "all"):
+        monkeypatch.chdir(folder)
+        for top in (work, tmp_path / "linked"):
+            for name in ("teams", "teams/all", "teams/all/a.yaml"):
+                found = said(
+                    capsys, "HEAD", "-f", str(top / name), wanted=1 if name == "teams" else 0
+                )
+                assert ("no *.yaml" in found[1]) if name == "teams" else found[0]
+    for revisions in (["HEAD"], ["HEAD", "HEAD"]):
+        twice = said(
+            capsys, *revisions, "-f", "a.yaml", "-f", str(work / "teams/all/a.yaml"), wanted=1
+        )
+        assert "given twice (first as " in twice[1]
+    (work / "teams" / "all" / "a.yaml").unlink()
+    left = said(capsys, "HEAD", "HEAD", "-f", str(work / "teams/all/a.yaml"), wanted=0)
+    assert left[0] == "Both mean the same.\n"
+    said(capsys, "HEAD", "-f", str(tmp_path / "elsewhere.yaml"), wanted=1)
+
+
 def test_symbolic_links_are_followed_at_a_revision(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

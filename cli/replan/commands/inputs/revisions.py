@@ -131,7 +131,7 @@ def placement_at(named: str, files: Sequence[Path]) -> Placement:
         raise BadUsage(f"{named}: neither a file or folder nor a git revision here; check the name")
     found = each_once(
         (file for path in files for file in _files_at(named, path)),
-        lambda file: Path(os.path.normpath(file)),
+        lambda file: Path(os.path.normpath(Path.cwd() / file)),
     )
     return load_sources([_source_at(named, file) for file in found], fastest_parser())
 
@@ -161,11 +161,21 @@ def _source_at(revision: str, file: Path) -> Source:
 
 def _object_at(revision: str, path: Path) -> tuple[str, str | None]:
     """The kind and the name of what lies there, past symbolic links that stay in the repository; none where nothing."""
-    asked = b"%s:./%s\n" % (os.fsencode(revision), os.fsencode(path))
+    asked = b"%s:%s\n" % (os.fsencode(revision), os.fsencode(_in_repository(path)))
     form = "--batch-check=%(objecttype) %(objectname)"
     answer = _git("cat-file", form, "--follow-symlinks", given=asked) or b""
     found = _OBJECT.fullmatch(answer.decode(errors="replace"))
     return (found["kind"], found["name"]) if found else ("", None)
+
+
+def _in_repository(path: Path) -> str:
+    """A path as git takes it after a revision: from here, or from the top of the repository where it is absolute."""
+    if path.is_absolute():
+        top = os.fsdecode(_git("rev-parse", "--show-toplevel") or b"").rstrip("\n")
+        for parent in (path, *path.parents) if top else ():
+            if parent.exists() and parent.samefile(top):
+                return "" if parent == path else str(path.relative_to(parent))
+    return f"./{path}"
 
 
 def _git(*words: str, given: bytes = b"") -> bytes | None:
