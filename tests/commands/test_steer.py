@@ -4,7 +4,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -112,14 +112,17 @@ def test_apply_again_with_other_rates_changes_those_of_the_process_at_work(folde
 
 def test_a_window_ends_resumably_and_a_time_that_is_over_is_refused(folder: Path) -> None:
     common = ("-f", "placement.yaml", "--auto-approve", *SIMULATED)
-    for text, expected in (("2020-01-01T00:00:00Z", "is over"), ("noon", "is no time")):
+    day = timedelta(days=1)
+    begun = datetime.fromisoformat(json.loads((folder / "cluster.json").read_text())["observedAt"])
+    over = ((begun - day).isoformat(), "is over"), ("2020-01-01T00:00:00Z", "is over")
+    for text, expected in (*over, ("noon", "is no time"), ("2099-01-01T00:00", "is no time")):
         refused = replan("apply", *common, "--until", text, folder=folder)
         assert refused.returncode == 1
         assert expected in refused.stderr
     assert not (folder / "cluster.json.journal").exists()
     slow = (folder / "placement.yaml").read_text().partition("throttles:")[0]
     (folder / "placement.yaml").write_text(slow + "throttles: {moves: {rate: 1KB/s}}\n")
-    in_ten_minutes = (datetime.now(UTC) + timedelta(minutes=10)).isoformat(timespec="seconds")
+    in_ten_minutes = (begun + timedelta(minutes=10)).isoformat(timespec="seconds")
     left = replan("apply", *common, "--until", in_ten_minutes, folder=folder)
     assert left.returncode == 130
     assert "the time of --until has come" in left.stdout

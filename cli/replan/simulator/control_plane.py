@@ -6,6 +6,7 @@ catch up with the clock. A look has what runs as the controller has it, and the 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -77,7 +78,12 @@ from replan.simulator.controller.commands import (
 )
 from replan.simulator.controller.decide import decide_command
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition, Topic
-from replan.simulator.persistence.from_snapshot import features_of, log_dirs_described, to_snapshot
+from replan.simulator.persistence.from_snapshot import (
+    features_of,
+    log_dirs_described,
+    moment_at,
+    to_snapshot,
+)
 from replan.simulator.persistence.state_file import StateFile, StateStore
 
 EMPTY_LOOK = Look(brokers={}, running={}, partitions={}, unclear=frozenset())
@@ -236,6 +242,10 @@ class SimulatedControlPlane:
         """Whether nothing from outside is still to come: what can happen by itself happens within minutes."""
         self._catch_up()
         return not self._simulation.world.agenda
+
+    def moment(self) -> datetime:
+        """What time it is there."""
+        return moment_at(self.simulation.world, self.clock.now())
 
     def inject(self, fault: Fault) -> None:
         """Let something happen now, from outside."""

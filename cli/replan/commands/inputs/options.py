@@ -1,6 +1,7 @@
 """Options that several commands take, each with its help."""
 
-from datetime import UTC, datetime, time, timedelta
+from contextlib import suppress
+from datetime import datetime, time, timedelta
 from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -111,35 +112,46 @@ BalanceRates = Annotated[
 ]
 
 
-def seconds_until(text: str | float) -> float:
-    """Read a time, and say in how many seconds it comes. Raises BadParameter where it is none, or over."""
-    now = datetime.now(UTC)
-    try:
-        clock = time.fromisoformat(str(text))
-        local = now.astimezone()
-        until = datetime.combine(local, clock.replace(tzinfo=clock.tzinfo or local.tzinfo))
-        until += timedelta(days=until <= now)
-    except ValueError:
-        try:
-            until = datetime.fromisoformat(str(text))
-        except ValueError:
-            until = now.replace(tzinfo=None)
-    if until.tzinfo is None:
-        raise typer.BadParameter(
-            f"{text!r} is no time; write e.g. 06:00 (local), or 2026-11-22T06:00:00Z"
-        )
-    if until <= now:
-        raise typer.BadParameter(f"{text} is over; it is {now:%Y-%m-%dT%H:%M:%SZ}")
-    return (until - now).total_seconds()
+class Deadline(Struct, frozen=True):
+    """A time of day, the next one, or a moment."""
+
+    text: str
+    at: time | datetime
+
+    def seconds_from(self, now: datetime) -> float:
+        """In how many seconds it comes. Raises BadUsage where it is over."""
+        until = self.at
+        if isinstance(until, time):
+            local = now.astimezone()
+            until = datetime.combine(local, until.replace(tzinfo=until.tzinfo or local.tzinfo))
+            until += timedelta(days=until <= now)
+        if until <= now:
+            raise BadUsage(f"--until {self.text} is over; it is {now:%Y-%m-%dT%H:%M:%SZ}")
+        return (until - now).total_seconds()
+
+
+def parse_deadline(text: str | Deadline) -> Deadline:
+    """Read a time of day, or a moment with its time zone. Raises BadParameter."""
+    if isinstance(text, Deadline):
+        return text
+    with suppress(ValueError):
+        return Deadline(text, time.fromisoformat(text))
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not None:
+            return Deadline(text, moment)
+    raise typer.BadParameter(
+        f"{text!r} is no time; write e.g. 06:00 (local), or 2026-11-22T06:00:00Z"
+    )
 
 
 Until = Annotated[
-    float | None,
+    Deadline | None,
     typer.Option(
         metavar="TIME",
-        parser=seconds_until,
+        parser=parse_deadline,
         help="Begin nothing after this time, and leave, resumable, with 130: 06:00 (local time, the next one) or "
-        "2026-11-22T06:00:00Z. Copies that run go on, throttled.",
+        "2026-11-22T06:00:00Z; with --simulated on the clock of that cluster. Copies that run go on, throttled.",
     ),
 ]
 ReportForm = Literal["text", "markdown", "json"]

@@ -6,6 +6,7 @@ The options that name a cluster and its journal, and the environment. A command 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -117,6 +118,8 @@ class Connection(Struct, frozen=True):
     """What `observe` has, without the settings that this user may not read; None on a simulated cluster."""
     tails: "Callable[[], Tails] | None" = None
     """The records at the ends of its logs; None on a simulated cluster."""
+    moment: Callable[[], datetime] = lambda: datetime.now(UTC)
+    """What time it is where the cluster is; of a simulated one, by its own clock."""
 
 
 class Observed(Struct, frozen=True):
@@ -300,7 +303,9 @@ class Target(Struct, frozen=True):
 
             simulated = open_simulated(self.simulated)
             try:
-                yield Connection(simulated, simulated.clock, idle=simulated.idle)
+                yield Connection(
+                    simulated, simulated.clock, idle=simulated.idle, moment=simulated.moment
+                )
             finally:
                 simulated.close()
             return

@@ -205,17 +205,17 @@ def perform(
     verb: Verb | None = None,
     rates: MoveRates | None = None,
     others: bool = False,
-    until: float | None = None,
+    leave_in: float | None = None,
     color: Color = "auto",
     render: Callable[[Outcome], str] = render_outcome,
 ) -> Exit:
     """Perform a plan until nothing is left, or a stop is requested, and print how it ended.
 
     `inject` begins faults and reports them. `verb`, `rates`: what to do to an application that is open, as if somebody
-    had sent it; `others`: throttle reassignments of other tools, too; `until`: leave, resumable, in so many seconds of
-    the clock of the cluster.
+    had sent it; `others`: throttle reassignments of other tools, too; `leave_in`: leave, resumable, in so many
+    seconds of the clock of the cluster.
     """
-    leave_at = None if until is None else connection.clock.now() + until
+    leave_at = None if leave_in is None else connection.clock.now() + leave_in
     paced = settings.on_a_real_clock() if cluster.is_real else settings
     patience = max(settings.journal_patience_seconds, cluster.timeout_seconds)
     if plan.changes:

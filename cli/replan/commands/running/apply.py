@@ -133,6 +133,7 @@ def apply(
         raise BadUsage("--fault is for the embedded cluster only; it goes with --simulated FILE")
     written = rates_of(rates, None, None, cluster)
     with cluster.connect() as connection:
+        leave_in = None if until is None else until.seconds_from(connection.moment())
         inject = with_faults(faults or (), connection)
         if saved is not None:
             planned = application.FilesPlan(saved, approved=True)
@@ -164,7 +165,7 @@ def apply(
             inject,
             verb=verb,
             rates=planned.rates,
-            until=until,
+            leave_in=leave_in,
             color=color,
         )
 
@@ -229,6 +230,7 @@ def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarg
     from replan.commands.running.steer import lift_pause, resume_loop
 
     with cluster.connect() as connection:
+        leave_in = None if until is None else until.seconds_from(connection.moment())
         if resume_loop(cluster, connection):
             return Exit.OK
         plan = application.begun_plan(cluster, connection)
@@ -236,7 +238,7 @@ def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarg
             return Exit.OK
         settings = pace.settings(watched=is_live(sys.stderr))
         return application.perform(
-            plan, cluster, connection, settings, detail, verb=Verb.RESUME, until=until
+            plan, cluster, connection, settings, detail, verb=Verb.RESUME, leave_in=leave_in
         )
 
 

@@ -484,7 +484,7 @@ def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:
     configured = {b: broker_configs(cluster, b) for b in sorted(cluster.brokers)}
     return Snapshot(
         cluster_id=cluster.cluster_id,
-        observed_at=_wall_clock(world, now),
+        observed_at=_shown(moment_at(world, now)),
         features=features_of(cluster),
         brokers=tuple(broker_seen(r) for _, r in sorted(cluster.brokers.items())),
         topics=_topics_table(cluster),
@@ -551,8 +551,12 @@ def _partitions_table(cluster: ClusterState, world: World) -> pa.Table:
     )
 
 
-def _wall_clock(world: World, now: float) -> str:
-    """The moment of a virtual second, whole seconds, as RFC 3339 writes it."""
+def moment_at(world: World, now: float) -> datetime:
+    """The moment of a virtual second, in UTC."""
     started = datetime.fromisoformat(world.started_at)
-    moment = (started + timedelta(seconds=now)).astimezone(UTC)
+    return (started + timedelta(seconds=now)).astimezone(UTC)
+
+
+def _shown(moment: datetime) -> str:
+    """In whole seconds, as RFC 3339 writes it."""
     return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")
