@@ -45,6 +45,20 @@ class WordedName(StrEnum):
         self.words = name_and_words[-1]
 
 
+class CountedName(WordedName):
+    """The same with what its words count, in the singular: `NAME = "name", "words", "noun"`."""
+
+    def __new__(cls, *name_words_noun: str) -> Self:
+        """Make one, which is the name."""
+        name, _, _ = name_words_noun
+        one = str.__new__(cls, name)
+        one._value_ = name
+        return one
+
+    def __init__(self, *name_words_noun: str) -> None:
+        *_, self.words, self.noun = name_words_noun
+
+
 def visible(text: str) -> str:
     r"""The text with its control characters, but line feeds and tabs, as `\u001b`; those that reverse a line, too."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from replan.model.declared.policy import GB, Prices
 from replan.model.names import TopicPartition
-from replan.planning.findings.risks import Risk, RiskKind
+from replan.planning.findings.risks import Risk
 from replan.planning.plans.conflicts import (
     Conflict,
     Constraint,
@@ -46,36 +46,6 @@ def elr_gone_text(partitions: Sequence[TopicPartition]) -> str:
     )
 
 
-SHORTAGES: Mapping[Shortage, str] = {
-    Shortage.BROKERS: "it needs {needed}, and {available} can hold it",
-    Shortage.RACK_BROKERS: "rack {rack} must hold {needed}, and {available} of its brokers can",
-    Shortage.RACKS_WITH_ONE_MORE: "{needed} must hold one replica more than the others, and {available} can",
-    Shortage.BROKERS_IN_ONE_RACK: "it needs a rack with {needed}, and the largest has {available} that can hold it",
-    Shortage.KNOWN_RACKS: "it goes by racks, and {needed} without a rack may hold it",
-    Shortage.RACKS: "it needs {needed}, and its replicas can lie in {available}",
-    Shortage.REPLICAS: "its list would be shortened to {available}, below {needed}",
-    Shortage.PRESENT_REPLICAS: (
-        "it needs {needed}, no other than the present ones may be added, and {available} of them can stay"
-    ),
-    Shortage.TOPIC_REPLICAS: "its topic has {needed} to place{of}, and the brokers there may hold {available} together",
-    Shortage.BROKER_REPLICAS: "a broker would hold {needed}, and may hold {available}",
-    Shortage.ROOM: "it needs room for {needed}, and {available} is the most there is",
-}
-
-NOUNS: Mapping[Shortage, str] = {
-    Shortage.BROKERS: "broker",
-    Shortage.RACK_BROKERS: "replica",
-    Shortage.RACKS_WITH_ONE_MORE: "rack",
-    Shortage.BROKERS_IN_ONE_RACK: "broker",
-    Shortage.KNOWN_RACKS: "broker",
-    Shortage.RACKS: "rack",
-    Shortage.REPLICAS: "replica",
-    Shortage.PRESENT_REPLICAS: "replica",
-    Shortage.TOPIC_REPLICAS: "replica",
-    Shortage.BROKER_REPLICAS: "replica",
-}
-"""What is counted; room is in bytes."""
-
 _CONSTRAINTS_SHOWN = 12
 """Constraints of one conflict that are listed; the rest is counted."""
 
@@ -107,8 +77,8 @@ def lack_text(lack: Lack) -> str:
     if lack.shortage is Shortage.ROOM:
         needed, available = size(lack.needed), size(lack.available)
     else:
-        needed, available = count(lack.needed, NOUNS[lack.shortage]), str(lack.available)
-    return SHORTAGES[lack.shortage].format(
+        needed, available = count(lack.needed, lack.shortage.noun), str(lack.available)
+    return lack.shortage.words.format(
         needed=needed,
         available=available,
         rack=lack.rack,
@@ -148,27 +118,6 @@ def _constraints(conflict: Conflict) -> Iterator[tuple[Constraint, str]]:
             yield members[0], constraint_text(members)
 
 
-CONSTRAINTS: Mapping[ConstraintKind, str] = {
-    ConstraintKind.FENCED: "{brokers} {are} fenced",
-    ConstraintKind.CORDONED: "{brokers} {are} cordoned",
-    ConstraintKind.NO_ROOM: "{brokers} can take {available} at most, of {bytes}, with a tenth kept free",
-    ConstraintKind.UNCLEAN_ELECTION: (
-        "unclean.leader.election.enable is true, with {replicas} in sync and alive"
-    ),
-    ConstraintKind.MIN_INSYNC_REPLICAS: "min.insync.replicas is {number}",
-    ConstraintKind.REQUIRED_RACKS: "`require` wants {racks}",
-    ConstraintKind.WITHOUT_RACK: "no rack is known of {brokers}",
-    ConstraintKind.DRAINED: "{brokers} {are} drained",
-    ConstraintKind.APART: "apart: [{text}], and {brokers} {are} left to the other topics of it",
-    ConstraintKind.BROKERS: "brokers: {named}",
-    ConstraintKind.IN_RACK: "inRack: {text}",
-    ConstraintKind.REPLICAS_PER_RACK: "replicasPerRack: {text}: {number}",
-    ConstraintKind.MAX_REPLICAS_PER_BROKER: "maxReplicasPerBroker: {number}",
-    ConstraintKind.PARTITION_COUNT: "partitionCount: {number}",
-    ConstraintKind.SPREAD: "spread: {text}",
-    ConstraintKind.REPLICATION_FACTOR: "replicationFactor: {number}",
-    ConstraintKind.LIST: "the list {listed}",
-}
 UNDECLARED: Mapping[ConstraintKind, str] = {
     ConstraintKind.REPLICATION_FACTOR: "{replicas}, as many as it has",
     ConstraintKind.LIST: "its list of {replicas}, which no entry declares",
@@ -189,9 +138,9 @@ TOGETHER_WORDS: Mapping[ConstraintKind, str] = {
 def constraint_text(alike: Sequence[Constraint]) -> str:
     """What constraints of one kind at one place say."""
     first, named = alike[0], sorted({b for c in alike for b in c.brokers})
-    sentence = CONSTRAINTS[first.kind] if first.where else None
+    words = first.kind.words
     number = max(c.together for c in alike)
-    sentence = sentence or UNDECLARED.get(first.kind, CONSTRAINTS[first.kind])
+    sentence = words if first.where else UNDECLARED.get(first.kind, words)
     one = len(named) == 1
     noun = f"broker {named[0]}" if one else f"brokers {ranges(named)}" if named else "all disks"
     said = sentence.format(
@@ -244,45 +193,8 @@ def _money(amount: Decimal, currency: str) -> str:
     return f"{amount.quantize(Decimal('0.01')):,} {currency}"
 
 
-RISKS: Mapping[RiskKind, tuple[str, str]] = {
-    RiskKind.RECORDS_LOST: (
-        "Unclean elections lose records for good, and need --unclean on the command line",
-        "partition",
-    ),
-    RiskKind.WITHOUT_LEADER: ("Without a leader: nobody can read or write", "partition"),
-    RiskKind.BELOW_MIN_ISR: (
-        "Shorter than min.insync.replicas afterwards, as `belowMinIsr: true` accepts",
-        "partition",
-    ),
-    RiskKind.FEWER_REPLICAS: (
-        "Fewer copies of the data afterwards; getting one back means to copy it again",
-        "partition",
-    ),
-    RiskKind.MORE_REPLICAS: ("More replicas than now: the replication factor grows", "partition"),
-    RiskKind.ALL_REPLACED: ("No replica stays where it is", "partition"),
-    RiskKind.NEW_PARTITIONS: (
-        "New partitions cannot be taken away again, and keys map to other partitions from then on",
-        "topic",
-    ),
-    RiskKind.BLACKLIST_LIFTED: (
-        "No longer on the leader blacklist, so the orders from before it come back",
-        "broker",
-    ),
-    RiskKind.INTERNAL_TOPICS: (
-        "Internal topics change: what depends on them, as consumer groups do, pauses where a leader moves",
-        "topic",
-    ),
-    RiskKind.UNTHROTTLED: (
-        "Copies run as fast as the brokers can (throttles.moves has no rate for them)",
-        "partition",
-    ),
-    RiskKind.LIMIT_RAISED: ("Raised for this plan alone, with --allow", "limit"),
-}
-
-
 def risk_text(risk: Risk, named: int = NAMES_SHOWN) -> str:
     """One line: what happens, how many it concerns, and the first of them."""
-    what, noun = RISKS[risk.kind]
     total = len(risk.names) + risk.more
     shown = risk.names[:named]
-    return f"{what}: {count(total, noun)} ({', '.join([*shown, *left_out(total - len(shown))])})."
+    return f"{risk.kind.words}: {count(total, risk.kind.noun)} ({', '.join([*shown, *left_out(total - len(shown))])})."

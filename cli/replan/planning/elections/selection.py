@@ -66,13 +66,6 @@ def _topics(wanted: Sequence[str], snapshot: Snapshot) -> set[str]:
     return set().union(*by_pattern.values())
 
 
-UNAVAILABLE_RULES = {
-    StandaloneElection.PREFERRED: RefusalRule.PREFERRED_UNAVAILABLE,
-    None: RefusalRule.DESIGNATED_UNAVAILABLE,
-}
-"""By what the move is."""
-
-
 def leading_move(state: PartitionState, settings: TopicSettings, leader: BrokerId) -> Move:
     """Let a replica lead: it comes first in the list, if it does not stand there, and is elected."""
     target = led_by(leader, state.replicas)
@@ -94,4 +87,6 @@ def cannot_lead(
     why = unavailable(first, state, {b.id: b for b in snapshot.brokers}, dead_disks)
     if why is not None:
         facts = {"broker": first, "why": str(why), "inSync": state.isr}
-        yield Refusal(*state.partition, UNAVAILABLE_RULES[move.election], facts)
+        alone = move.election is StandaloneElection.PREFERRED
+        rule = RefusalRule.PREFERRED_UNAVAILABLE if alone else RefusalRule.DESIGNATED_UNAVAILABLE
+        yield Refusal(*state.partition, rule, facts)

@@ -1,11 +1,10 @@
 """What a reviewer should look at first in a plan that keeps every rule: what cannot be undone, and what leaves less.
 
 Each risk is derived from the plan alone. What is refused is in `Plan.refusals`, what the cluster suffers already in
-`Plan.warnings`. The sentences are in `reporting.sentences`.
+`Plan.warnings`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import StrEnum
 
 from msgspec import Struct
 
@@ -15,30 +14,62 @@ from replan.model.snapshot import OwnApplication
 from replan.planning.plans.moves import Move, ReasonKind
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.reasons import PlanWarning, WarningKind
-from replan.wording import count
+from replan.wording import CountedName, count
 
 
-class RiskKind(StrEnum):
+class RiskKind(CountedName):
     """The kinds, the most dangerous first."""
 
-    RECORDS_LOST = "records-lost"
+    RECORDS_LOST = (
+        "records-lost",
+        "Unclean elections lose records for good, and need --unclean on the command line",
+        "partition",
+    )
     """Led again by an unclean election: records are lost for good."""
-    WITHOUT_LEADER = "without-leader"
+    WITHOUT_LEADER = ("without-leader", "Without a leader: nobody can read or write", "partition")
     """They have no leader, and the plan does not recover them."""
-    BELOW_MIN_ISR = "below-min-isr"
+    BELOW_MIN_ISR = (
+        "below-min-isr",
+        "Shorter than min.insync.replicas afterwards, as `belowMinIsr: true` accepts",
+        "partition",
+    )
     """The target is shorter than min.insync.replicas, as `belowMinIsr: true` accepts."""
-    FEWER_REPLICAS = "fewer-replicas"
-    MORE_REPLICAS = "more-replicas"
+    FEWER_REPLICAS = (
+        "fewer-replicas",
+        "Fewer copies of the data afterwards; getting one back means to copy it again",
+        "partition",
+    )
+    MORE_REPLICAS = (
+        "more-replicas",
+        "More replicas than now: the replication factor grows",
+        "partition",
+    )
     """The replication factor grows, which a list with one broker too many does by mistake."""
-    ALL_REPLACED = "all-replaced"
+    ALL_REPLACED = ("all-replaced", "No replica stays where it is", "partition")
     """No replica of the original list stays."""
-    NEW_PARTITIONS = "new-partitions"
+    NEW_PARTITIONS = (
+        "new-partitions",
+        "New partitions cannot be taken away again, and keys map to other partitions from then on",
+        "topic",
+    )
     """They cannot be taken away again."""
-    BLACKLIST_LIFTED = "blacklist-lifted"
+    BLACKLIST_LIFTED = (
+        "blacklist-lifted",
+        "No longer on the leader blacklist, so the orders from before it come back",
+        "broker",
+    )
     """Orders from before the leader blacklist come back."""
-    INTERNAL_TOPICS = "internal-topics"
-    UNTHROTTLED = "unthrottled"
-    LIMIT_RAISED = "limit-raised"
+    INTERNAL_TOPICS = (
+        "internal-topics",
+        "Internal topics change: what depends on them, as consumer groups do, pauses where a leader moves",
+        "topic",
+    )
+    UNTHROTTLED = (
+        "unthrottled",
+        "Copies run as fast as the brokers can (throttles.moves has no rate for them)",
+        "partition",
+    )
+    LIMIT_RAISED = ("limit-raised", "Raised for this plan alone, with --allow", "limit")
 
 
 class Risk(Struct, frozen=True):

@@ -17,21 +17,11 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plans.reasons import Refusal, RefusalRule
 from replan.planning.recovery.candidates import Candidate, candidates
 from replan.planning.recovery.choose import (
-    RecoveryObstacle,
     RecoveryWish,
     Unrecoverable,
     chosen_recovery,
 )
 from replan.planning.recovery.recovery import Recovery, RecoveryMethod
-
-RECOVERY_RULES = {
-    RecoveryObstacle.REASSIGNED: RefusalRule.RECOVERY_REASSIGNED,
-    RecoveryObstacle.BETTER_MAY_RETURN: RefusalRule.BETTER_MAY_RETURN,
-    RecoveryObstacle.NOTHING_KNOWN: RefusalRule.NO_LOG_KNOWN,
-    RecoveryObstacle.NO_REPLICA: RefusalRule.NO_SUCH_REPLICA,
-    RecoveryObstacle.NOT_LIVE: RefusalRule.CHOSEN_NOT_LIVE,
-    RecoveryObstacle.UNKNOWN_LOG: RefusalRule.CHOSEN_UNKNOWN,
-}
 
 
 class Recoveries(Struct, frozen=True):
@@ -103,7 +93,7 @@ def recoveries(
 
 
 def _refusal(name: TopicPartition, unrecoverable: Unrecoverable) -> Refusal:
-    rule = RECOVERY_RULES[unrecoverable.obstacle]
+    rule = RefusalRule(unrecoverable.obstacle)
     return Refusal(
         *name, rule, {} if not unrecoverable.brokers else {"brokers": unrecoverable.brokers}
     )

@@ -134,7 +134,7 @@ class PlacementProblem(Struct, frozen=True):
 
 
 class Obstacle(StrEnum):
-    """Why there is no placement."""
+    """Why there is no placement. Each is the refusal of its name, but the last two, which concern no partition."""
 
     TOO_FEW_BROKERS = "too-few-brokers"
     """There are fewer candidates (`available`) than replicas (`needed`)."""

@@ -5,46 +5,52 @@ from enum import StrEnum
 
 from replan.documents.typed import Form, Int32, Int64, Text
 from replan.model.names import TopicPartition
-from replan.wording import NAMES_SHOWN
+from replan.wording import NAMES_SHOWN, CountedName, WordedName
 
 
-class ConstraintKind(StrEnum):
+class ConstraintKind(WordedName):
     """What limits where the replicas of a partition may lie; which fields of `Constraint` it has stands behind it."""
 
-    FENCED = "fenced"
+    FENCED = ("fenced", "{brokers} {are} fenced")
     """`brokers`: one that is fenced, and gets nothing new."""
-    CORDONED = "cordoned"
+    CORDONED = ("cordoned", "{brokers} {are} cordoned")
     """`brokers`: one all of whose log directories are cordoned."""
-    NO_ROOM = "no-room"
+    NO_ROOM = (
+        "no-room",
+        "{brokers} can take {available} at most, of {bytes}, with a tenth kept free",
+    )
     """`brokers`: one whose disks take `available` bytes, of `number`."""
-    UNCLEAN_ELECTION = "unclean-election"
+    UNCLEAN_ELECTION = (
+        "unclean-election",
+        "unclean.leader.election.enable is true, with {replicas} in sync and alive",
+    )
     """Unclean election is on and `number` live replicas are in sync, so no replica is added."""
-    MIN_INSYNC_REPLICAS = "min-insync-replicas"
+    MIN_INSYNC_REPLICAS = ("min-insync-replicas", "min.insync.replicas is {number}")
     """min.insync.replicas of the topic is `number`: no list may be shortened below it, nor a shorter one grow."""
-    REQUIRED_RACKS = "required-racks"
+    REQUIRED_RACKS = ("required-racks", "`require` wants {racks}")
     """`require` wants `number` racks."""
-    WITHOUT_RACK = "without-rack"
+    WITHOUT_RACK = ("without-rack", "no rack is known of {brokers}")
     """`brokers`: one whose rack is not known."""
-    DRAINED = "drained"
+    DRAINED = ("drained", "{brokers} {are} drained")
     """`brokers`: one that shall hold nothing."""
-    APART = "apart"
+    APART = ("apart", "apart: [{text}], and {brokers} {are} left to the other topics of it")
     """These `brokers` hold, or are for, other topics of the group `text`, which share no broker."""
-    BROKERS = "brokers"
+    BROKERS = ("brokers", "brokers: {named}")
     """The rule names these `brokers`, as far as they are registered."""
-    IN_RACK = "in-rack"
+    IN_RACK = ("in-rack", "inRack: {text}")
     """The rule names the rack `text`, of which these are the `brokers`."""
-    REPLICAS_PER_RACK = "replicas-per-rack"
+    REPLICAS_PER_RACK = ("replicas-per-rack", "replicasPerRack: {text}: {number}")
     """The rule wants `number` replicas in the rack `text`, of which these are the `brokers`; others have one too."""
-    MAX_REPLICAS_PER_BROKER = "max-replicas-per-broker"
+    MAX_REPLICAS_PER_BROKER = ("max-replicas-per-broker", "maxReplicasPerBroker: {number}")
     """The rule lets a broker hold `number` replicas of the topic, which has `available` partitions; or `balance` lets
     it hold `number` of all topics."""
-    PARTITION_COUNT = "partition-count"
+    PARTITION_COUNT = ("partition-count", "partitionCount: {number}")
     """The rule wants `number` partitions, of which some are to be created."""
-    SPREAD = "spread"
+    SPREAD = ("spread", "spread: {text}")
     """How the replicas lie over the racks: `text`."""
-    REPLICATION_FACTOR = "replication-factor"
+    REPLICATION_FACTOR = ("replication-factor", "replicationFactor: {number}")
     """`number` replicas; where no key says so, as many as there are."""
-    LIST = "list"
+    LIST = ("list", "the list {listed}")
     """A list of `number` replicas in which only drained brokers are replaced: declared, or the one that is there."""
 
 
@@ -62,30 +68,58 @@ class Constraint(Form, frozen=True):
     """So many of the constraints of this kind have to go together to end the conflict; 0: this one does by itself."""
 
 
-class Shortage(StrEnum):
+class Shortage(CountedName):
     """What is missing under some constraints."""
 
-    BROKERS = "brokers"
+    BROKERS = ("brokers", "it needs {needed}, and {available} can hold it", "broker")
     """`needed` brokers can hold it, and there are `available`."""
-    RACK_BROKERS = "rack-brokers"
+    RACK_BROKERS = (
+        "rack-brokers",
+        "rack {rack} must hold {needed}, and {available} of its brokers can",
+        "replica",
+    )
     """`rack` must hold `needed` replicas, and has `available` brokers that can."""
-    RACKS_WITH_ONE_MORE = "racks-with-one-more"
+    RACKS_WITH_ONE_MORE = (
+        "racks-with-one-more",
+        "{needed} must hold one replica more than the others, and {available} can",
+        "rack",
+    )
     """`needed` racks must hold one replica more than the others, and `available` can."""
-    BROKERS_IN_ONE_RACK = "brokers-in-one-rack"
+    BROKERS_IN_ONE_RACK = (
+        "brokers-in-one-rack",
+        "it needs a rack with {needed}, and the largest has {available} that can hold it",
+        "broker",
+    )
     """The largest rack has `available` brokers that can hold it, of `needed`."""
-    KNOWN_RACKS = "known-racks"
+    KNOWN_RACKS = (
+        "known-racks",
+        "it goes by racks, and {needed} without a rack may hold it",
+        "broker",
+    )
     """The racks of `needed` brokers are not known."""
-    RACKS = "racks"
+    RACKS = ("racks", "it needs {needed}, and its replicas can lie in {available}", "rack")
     """Its replicas can lie in `available` racks, of `needed`."""
-    REPLICAS = "replicas"
+    REPLICAS = ("replicas", "its list would be shortened to {available}, below {needed}", "replica")
     """A list would be shortened to `available` replicas, and `needed` are the least."""
-    PRESENT_REPLICAS = "present-replicas"
+    PRESENT_REPLICAS = (
+        "present-replicas",
+        "it needs {needed}, no other than the present ones may be added, and {available} of them can stay",
+        "replica",
+    )
     """Only brokers that hold it already may hold it: `available` can, of `needed`."""
-    TOPIC_REPLICAS = "topic-replicas"
+    TOPIC_REPLICAS = (
+        "topic-replicas",
+        "its topic has {needed} to place{of}, and the brokers there may hold {available} together",
+        "replica",
+    )
     """`needed` replicas of the topic are to lie on brokers, of `rack` where it is named, that may hold `available`."""
-    BROKER_REPLICAS = "broker-replicas"
+    BROKER_REPLICAS = (
+        "broker-replicas",
+        "a broker would hold {needed}, and may hold {available}",
+        "replica",
+    )
     """`needed` replicas of all topics would lie on one broker, which may hold `available`."""
-    ROOM = "room"
+    ROOM = ("room", "it needs room for {needed}, and {available} is the most there is", "")
     """`needed` bytes cannot lie where `available` can."""
 
 

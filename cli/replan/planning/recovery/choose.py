@@ -23,18 +23,18 @@ from replan.planning.recovery.recovery import Recovery, RecoveryMethod
 
 
 class RecoveryObstacle(StrEnum):
-    """Why nobody is chosen."""
+    """Why nobody is chosen; each is the refusal of its name."""
 
-    REASSIGNED = "reassigned"
+    RECOVERY_REASSIGNED = "recovery-reassigned"
     """A reassignment runs on it, by whose list Kafka would elect another replica than the chosen one."""
     BETTER_MAY_RETURN = "better-may-return"
-    NOTHING_KNOWN = "nothing-known"
+    NO_LOG_KNOWN = "no-log-known"
     """No live replica says what it has."""
-    NO_REPLICA = "no-replica"
+    NO_SUCH_REPLICA = "no-such-replica"
     """The one that was named is no replica of it."""
-    NOT_LIVE = "not-live"
+    CHOSEN_NOT_LIVE = "chosen-not-live"
     """The one that was named is not live."""
-    UNKNOWN_LOG = "unknown-log"
+    CHOSEN_UNKNOWN = "chosen-unknown"
     """The one that was named, or that Kafka would elect, does not say what it has."""
 
 
@@ -62,13 +62,15 @@ def chosen_recovery(
 ) -> Recovery | Unrecoverable:
     """Who is to lead a partition that has no leader."""
     if wish.desired is not None and wish.desired not in state.replicas:
-        return Unrecoverable(RecoveryObstacle.NO_REPLICA, (wish.desired,))
+        return Unrecoverable(RecoveryObstacle.NO_SUCH_REPLICA, (wish.desired,))
     outcome = _led_again(state, ranked, wish)
     if isinstance(outcome, Unrecoverable) or state.running is None:
         return outcome
     first = _elected(ranked, clean=outcome.clean)
     return (
-        outcome if first == outcome.chosen else Unrecoverable(RecoveryObstacle.REASSIGNED, (first,))
+        outcome
+        if first == outcome.chosen
+        else Unrecoverable(RecoveryObstacle.RECOVERY_REASSIGNED, (first,))
     )
 
 
@@ -112,7 +114,7 @@ def _chosen(
 ) -> Candidate | Unrecoverable:
     first = next((c for c in ranked if c.alive), None)
     if first is not None and first.broker in state.adding:
-        return Unrecoverable(RecoveryObstacle.REASSIGNED, (first.broker,))
+        return Unrecoverable(RecoveryObstacle.RECOVERY_REASSIGNED, (first.broker,))
     match wish.method:
         case RecoveryMethod.DESIGNATED:
             return _designated(ranked, wish.desired)
@@ -121,9 +123,9 @@ def _chosen(
         case RecoveryMethod.UNCLEAN:
             pass
     if first is None:
-        return Unrecoverable(RecoveryObstacle.NOTHING_KNOWN, tuple(c.broker for c in ranked))
+        return Unrecoverable(RecoveryObstacle.NO_LOG_KNOWN, tuple(c.broker for c in ranked))
     if first.known_log is None:
-        return Unrecoverable(RecoveryObstacle.UNKNOWN_LOG, (first.broker,))
+        return Unrecoverable(RecoveryObstacle.CHOSEN_UNKNOWN, (first.broker,))
     return first
 
 
@@ -133,9 +135,9 @@ def _designated(
     named = () if desired is None else (desired,)
     candidate = next(c for c in ranked if c.broker == desired)
     if not candidate.alive:
-        return Unrecoverable(RecoveryObstacle.NOT_LIVE, named)
+        return Unrecoverable(RecoveryObstacle.CHOSEN_NOT_LIVE, named)
     return (
-        Unrecoverable(RecoveryObstacle.UNKNOWN_LOG, named)
+        Unrecoverable(RecoveryObstacle.CHOSEN_UNKNOWN, named)
         if candidate.known_log is None
         else candidate
     )

@@ -18,7 +18,7 @@ from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import covered
 from replan.planning.comparison.chosen import BaseLists
-from replan.planning.placing.problem import Imbalance, Impossible, Obstacle
+from replan.planning.placing.problem import Imbalance, Impossible
 from replan.planning.plans.reasons import (
     CAUSES_SHOWN,
     Facts,
@@ -29,16 +29,6 @@ from replan.planning.plans.reasons import (
     fact_names,
 )
 from replan.wording import capped, count
-
-OBSTACLE_RULES = {
-    Obstacle.TOO_FEW_BROKERS: RefusalRule.TOO_FEW_BROKERS,
-    Obstacle.WITHOUT_RACK: RefusalRule.WITHOUT_RACK,
-    Obstacle.RACK_LACKS_BROKERS: RefusalRule.RACK_LACKS_BROKERS,
-    Obstacle.RACKS_LACK_BROKERS: RefusalRule.RACKS_LACK_BROKERS,
-    Obstacle.NO_RACK_IS_LARGE_ENOUGH: RefusalRule.NO_RACK_IS_LARGE_ENOUGH,
-    Obstacle.NO_SUBSTITUTE: RefusalRule.NO_SUBSTITUTE,
-    Obstacle.TOPIC_CROWDS_BROKERS: RefusalRule.TOPIC_CROWDS_BROKERS,
-}
 
 
 class OutOfBalance(Struct, frozen=True):
@@ -178,7 +168,7 @@ def placing_refusals(
 
 def refusal_of(reason: Impossible, partition: TopicPartition, rule: TopicRule | None) -> Refusal:
     """The refusal of one partition for a reason that concerns it."""
-    refused, facts = OBSTACLE_RULES[reason.obstacle], _facts(reason, rule)
+    refused, facts = RefusalRule(reason.obstacle), _facts(reason, rule)
     return Refusal(
         *partition, refused, {name: facts[name] for name in facts if name in fact_names(refused)}
     )

@@ -181,7 +181,7 @@ def test_where_a_copy_runs_nobody_is_chosen_whom_the_list_does_not_elect() -> No
 
     found = chosen(logs, GIVEN_UP, isr=(1,), adding=(4,), listed=(1, 2, 3, 4))
 
-    assert found == Unrecoverable(RecoveryObstacle.REASSIGNED, (BrokerId(2),))
+    assert found == Unrecoverable(RecoveryObstacle.RECOVERY_REASSIGNED, (BrokerId(2),))
     kafkas = replace(GIVEN_UP, method=RecoveryMethod.UNCLEAN)
     named = replace(GIVEN_UP, method=RecoveryMethod.DESIGNATED, desired=BrokerId(2))
     for wish in (kafkas, named):
@@ -196,7 +196,7 @@ def test_a_replica_that_is_being_added_is_never_chosen() -> None:
         wish = RecoveryWish(method, desired, given_up=frozenset({BrokerId(1)}))
         for logs in ({4: log(3)}, {2: log(9), 4: log(3)}):
             found = chosen(logs, wish, listed=(4, 1, 2), isr=(1,), adding=(4,))
-            assert found == Unrecoverable(RecoveryObstacle.REASSIGNED, (BrokerId(4),))
+            assert found == Unrecoverable(RecoveryObstacle.RECOVERY_REASSIGNED, (BrokerId(4),))
 
 
 def test_silence_is_not_an_empty_log() -> None:
@@ -204,7 +204,7 @@ def test_silence_is_not_an_empty_log() -> None:
 
     assert recovery(chosen({1: SILENT, 2: log(0, -1)}, wish)).chosen == 2
     assert chosen({1: SILENT}, wish) == Unrecoverable(
-        RecoveryObstacle.NOTHING_KNOWN, (BrokerId(1), BrokerId(2), BrokerId(3))
+        RecoveryObstacle.NO_LOG_KNOWN, (BrokerId(1), BrokerId(2), BrokerId(3))
     )
 
 
@@ -218,9 +218,9 @@ def test_a_designated_leader_must_be_there_and_say_what_it_has() -> None:
         return found.obstacle
 
     assert [obstacle(b) for b in (9, 1, 3)] == [
-        RecoveryObstacle.NO_REPLICA,
-        RecoveryObstacle.NOT_LIVE,
-        RecoveryObstacle.UNKNOWN_LOG,
+        RecoveryObstacle.NO_SUCH_REPLICA,
+        RecoveryObstacle.CHOSEN_NOT_LIVE,
+        RecoveryObstacle.CHOSEN_UNKNOWN,
     ]
 
 

@@ -6,8 +6,10 @@ from tests.builders import TOPIC_ID, listed_leader, placement, snapshot, state
 from replan.model.api import Broker, BrokerId, Placement, RememberedOrder, Snapshot, replicas
 from replan.planning.api import (
     Facts,
+    Obstacle,
     Plan,
     PlanWarning,
+    RecoveryObstacle,
     Refusal,
     RefusalRule,
     WarningKind,
@@ -244,3 +246,9 @@ def test_an_order_is_remembered_once_and_restored_once() -> None:
     back = make_plan(placement(), snapshot([state([2, 1])], remembered=kept))
     assert [m.target for m in back.moves] == [(1, 2)]
     assert back.remember == frozenset()
+
+
+def test_each_reason_of_a_choice_that_concerns_partitions_is_the_refusal_of_its_name() -> None:
+    of_room = {Obstacle.ROOM_IMPOSSIBLE, Obstacle.ROOM_NOT_FOUND}
+    for reason in (*RecoveryObstacle, *(o for o in Obstacle if o not in of_room)):
+        assert RefusalRule(reason.value).name == reason.name
