@@ -27,12 +27,12 @@ from replan.fleet.api import (
     RATES,
     SNAPSHOTS,
     TABLES,
+    CollectedCluster,
     FleetCluster,
     Here,
     Hour,
     Lake,
     Observe,
-    Seen,
     Stage,
     collect_answers,
     from_lake,
@@ -180,7 +180,7 @@ def _less_stages(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_one_clusters_trouble_is_its_own_and_a_late_one_is_not_waited_for() -> None:
     seen = snapshot([state([1, 2])])
 
-    def observe(cluster: FleetCluster) -> Seen:
+    def observe(cluster: FleetCluster) -> CollectedCluster:
         match cluster.name:
             case "down":
                 raise ClusterUnreachable("nobody answers")
@@ -190,15 +190,15 @@ def test_one_clusters_trouble_is_its_own_and_a_late_one_is_not_waited_for() -> N
                 time.sleep(30)
             case _:
                 pass
-        return Seen(seen)
+        return CollectedCluster(seen)
 
     names = ("late", "down", "bug", *(f"c{n}" for n in range(30)))
     asked = [FleetCluster(n, timeout_seconds=0.2 if n == "late" else 20) for n in names]
-    found = {a.cluster: a.found for a in collect_answers(asked, observe)}
+    found = {a.cluster: a.outcome for a in collect_answers(asked, observe)}
     assert found.pop("down") == "nobody answers"
     assert str(found.pop("bug")).startswith("unexpected KeyError")
     assert str(found.pop("late")).startswith("no answer within 0.2 s")
-    assert found == {f"c{n}": Seen(seen) for n in range(30)}
+    assert found == {f"c{n}": CollectedCluster(seen) for n in range(30)}
 
 
 IMPORTED = """
@@ -262,9 +262,9 @@ def test_the_largest_clusters_come_first(home: Path) -> None:
 def test_what_was_collected_is_kept_although_others_fail(home: Path) -> None:
     fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
 
-    def observe(cluster: FleetCluster) -> Seen:
+    def observe(cluster: FleetCluster) -> CollectedCluster:
         if cluster.name == "eu":
-            return Seen(drawn_snapshot(1))
+            return CollectedCluster(drawn_snapshot(1))
         raise BadFile("torn")
 
     errors = run_collect(fleet, lake, observe, NOW)
@@ -358,8 +358,12 @@ def test_an_error_is_over_when_its_stage_is_done_with_an_older_snapshot(home: Pa
         (us,) = [c for c in gather(lake, fleet).clusters if c.name == "us"]
         return [error["stage"] for error in us.errors]
 
-    def from_file(cluster: FleetCluster) -> Seen:
-        return _refusing(cluster) if cluster.name == "gone" else Seen(seen_at(1, [1, 2, 4], 0))
+    def from_file(cluster: FleetCluster) -> CollectedCluster:
+        return (
+            _refusing(cluster)
+            if cluster.name == "gone"
+            else CollectedCluster(seen_at(1, [1, 2, 4], 0))
+        )
 
     assert at_hour(3, _refusing) == ["collect", "diff"]
     assert at_hour(4, from_file) == []  # of hour 1 of the day before
@@ -369,8 +373,8 @@ def test_an_error_is_over_when_its_stage_is_done_with_an_older_snapshot(home: Pa
 def test_an_error_of_an_hour_before_the_newest_snapshot_stays_written_down(home: Path) -> None:
     fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
 
-    def answering(_cluster: FleetCluster) -> Seen:
-        return Seen(seen_at(4, [1, 2, 3], 0))
+    def answering(_cluster: FleetCluster) -> CollectedCluster:
+        return CollectedCluster(seen_at(4, [1, 2, 3], 0))
 
     for hour, observe in ((2, _refusing), (4, answering)):
         run_collect(fleet, lake, observe, Hour.of("", f"2026-11-21T{hour:02}:00:00Z"))
@@ -389,7 +393,7 @@ def test_a_snapshot_of_which_a_file_is_cut_is_an_error_of_its_cluster(home: Path
     assert error["message"].startswith(f"{file}: ")
 
 
-def _refusing(_cluster: FleetCluster) -> Seen:
+def _refusing(_cluster: FleetCluster) -> CollectedCluster:
     raise BadFile("torn </script><script>alert(1)</script>")
 
 

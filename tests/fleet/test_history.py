@@ -31,17 +31,17 @@ from replan.fleet.api import (
     PLANS,
     RATES,
     TABLES,
+    CollectedCluster,
     Fleet,
     FleetCluster,
     Here,
     Hour,
     Lake,
-    Seen,
     Stage,
     ended_applications,
     from_lake,
     gather,
-    keep_seen,
+    keep_collected,
     kept_spells,
     newest_rates,
     rendered,
@@ -72,26 +72,28 @@ def moment(hour: int) -> str:
     return f"2026-11-{20 + hour // 24}T{hour % 24:02}:00:00Z"
 
 
-def look(hour: int, members: Sequence[int], **more: Any) -> Seen:
+def look(hour: int, members: Sequence[int], **more: Any) -> CollectedCluster:
     seen = snapshot([state(list(members))], observed_at=moment(hour))
-    return Seen(replace(seen, cluster_id="id-eu"), **more)
+    return CollectedCluster(replace(seen, cluster_id="id-eu"), **more)
 
 
 TWO_TOPICS = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}, clicks: {partitions: [[1, 2, 4]]}}\n"
 
 
-def looks(hour: int, *, orders: Sequence[int], clicks: Sequence[int], **more: Any) -> Seen:
+def looks(
+    hour: int, *, orders: Sequence[int], clicks: Sequence[int], **more: Any
+) -> CollectedCluster:
     states = [state(list(orders)), state(list(clicks), topic="clicks", topic_id=TopicId("c"))]
     seen = snapshot(states, observed_at=moment(hour))
-    return Seen(replace(seen, cluster_id="id-eu"), **more)
+    return CollectedCluster(replace(seen, cluster_id="id-eu"), **more)
 
 
-def judge(home: Path, *looks: Seen, stages: Sequence[Stage] = DRIFT_STAGES) -> Lake:
+def judge(home: Path, *looks: CollectedCluster, stages: Sequence[Stage] = DRIFT_STAGES) -> Lake:
     """Each look is kept and judged, then the history is brought up to date."""
     lake = Lake(str(home / "lake"))
     fleet = Fleet({"eu": FleetCluster("eu", placement=home / "eu.yaml")}, lake.address)
     for one in looks:
-        keep_seen(lake, {"eu": one})
+        keep_collected(lake, {"eu": one})
         now = Hour.of("", one.snapshot.observed_at)
         todo = from_lake(fleet, lake, datetime.fromisoformat(one.snapshot.observed_at))
         judge_todo(lake, todo, stages, Here(), now)
@@ -185,7 +187,9 @@ def test_the_bytes_of_a_partition_that_differs_in_two_ways_are_counted_once(home
         "version: 1\nassignments: {orders: {partitions: [[1, 2, 4], [1, 2, 4]]}}\n",
         encoding="utf-8",
     )
-    seen = Seen(replace(snapshot([led, lost], observed_at=moment(1)), cluster_id="id-eu"))
+    seen = CollectedCluster(
+        replace(snapshot([led, lost], observed_at=moment(1)), cluster_id="id-eu")
+    )
     found = gather(
         judge(home, seen, stages=(*DRIFT_STAGES, Stage.COST)), Fleet({"eu": FleetCluster("eu")})
     )
@@ -261,9 +265,9 @@ def test_records_are_counted_where_the_logs_end(home: Path) -> None:
 def test_ends_of_a_snapshot_that_was_replaced_say_nothing_of_the_other(home: Path) -> None:
     """One that does not say where the logs end has taken its place in the hour, or a crash came before the other."""
     lake = judge(home, look(1, GOOD, log_ends={ORDERS_0: 0}), stages=[Stage.RATES])
-    keep_seen(lake, {"eu": look(2, GOOD, log_ends={ORDERS_0: 7200})})
+    keep_collected(lake, {"eu": look(2, GOOD, log_ends={ORDERS_0: 7200})})
     later = replace(look(2, GOOD).snapshot, observed_at=moment(2).replace(":00Z", ":30Z"))
-    judge(home, Seen(later), stages=[Stage.RATES])
+    judge(home, CollectedCluster(later), stages=[Stage.RATES])
     (row,) = lake.read(RATES, "hour = 2").to_pylist()
     assert row["records_per_second"] is None
 
@@ -271,9 +275,9 @@ def test_ends_of_a_snapshot_that_was_replaced_say_nothing_of_the_other(home: Pat
 def test_a_partition_that_has_shrunk_has_no_rate_to_judge_a_copy_by(home: Path) -> None:
     """Retention is at work there: what was written is more than what the sizes grew by, by nobody knows how much."""
 
-    def sized(hour: int, size: int) -> Seen:
+    def sized(hour: int, size: int) -> CollectedCluster:
         seen = snapshot([state(list(GOOD), size=size)], observed_at=moment(hour))
-        return Seen(replace(seen, cluster_id="id-eu"))
+        return CollectedCluster(replace(seen, cluster_id="id-eu"))
 
     lake = judge(home, sized(1, 0), sized(2, 7200), stages=[Stage.RATES])
     assert newest_rates(lake, "id-eu").rates.bytes_per_second == {ORDERS_0: 2}
@@ -286,7 +290,7 @@ def test_a_partition_that_has_shrunk_has_no_rate_to_judge_a_copy_by(home: Path) 
 def test_records_of_a_topic_that_was_created_again_say_nothing_of_the_new_one(home: Path) -> None:
     lake = judge(home, look(1, GOOD, log_ends={ORDERS_0: 100}), stages=[Stage.RATES])
     again = snapshot([state(GOOD, topic_id=TopicId("another"))], observed_at=moment(2))
-    new = Seen(replace(again, cluster_id="id-eu"), {ORDERS_0: 7300})
+    new = CollectedCluster(replace(again, cluster_id="id-eu"), {ORDERS_0: 7300})
     judge(home, new, stages=[Stage.RATES])
     (row,) = lake.read(RATES, "hour = 2").to_pylist()
     assert (row["bytes_per_second"], row["records_per_second"]) == (None, None)
@@ -349,7 +353,7 @@ def test_a_snapshot_that_is_replaced_in_its_hour_begins_no_other_spell(home: Pat
     list(lake.maintain(1, date(2026, 11, 22)))
     for minute in (0, 20, 40):
         at = moment(31).replace(":00:", f":{minute:02}:")
-        judge(home, Seen(replace(look(31, BAD).snapshot, observed_at=at)))
+        judge(home, CollectedCluster(replace(look(31, BAD).snapshot, observed_at=at)))
         assert kept(lake) == (moment(1), at, 2, True, None)
 
 
@@ -378,7 +382,7 @@ def test_an_hour_that_is_judged_again_takes_back_what_it_found(home: Path) -> No
     )
     again = look(1, BAD)
     later = replace(again.snapshot, observed_at=moment(1).replace(":00Z", ":30Z"))
-    judge(home, Seen(later))
+    judge(home, CollectedCluster(later))
     assert lake.read(HISTORY).num_rows == 0
 
 
@@ -407,7 +411,7 @@ def test_a_cluster_that_was_created_again_under_the_same_name_has_its_own_histor
     home: Path,
 ) -> None:
     lake = judge(home, look(1, BAD), look(2, BAD))
-    again = [Seen(replace(look(n, BAD).snapshot, cluster_id="id-new")) for n in (3, 4)]
+    again = [CollectedCluster(replace(look(n, BAD).snapshot, cluster_id="id-new")) for n in (3, 4)]
     judge(home, *again)
     assert kept(lake) == (moment(3), moment(3), 1, True, None)
     assert [s.since for s in kept_spells(lake, "id-new").spells.values()] == [moment(3)]

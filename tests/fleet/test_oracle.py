@@ -18,8 +18,7 @@ from tests.fleet.drawn import MOMENTS, Drawn
 from tests.fleet.oracle import Chosen, Comparison, Declared, Row, Seen, history, rates, sums
 
 from replan.applying.api import Application, ApplicationStatus
-from replan.fleet.api import EndedApplication, Lake, keep_seen
-from replan.fleet.api import Seen as LookedAt
+from replan.fleet.api import CollectedCluster, EndedApplication, Lake, keep_collected
 from replan.main import run
 from replan.model.api import TopicPartition
 from replan.snapshots.api import from_document
@@ -84,8 +83,8 @@ class Home:
     def arrive(self, at: int) -> None:
         """Put the files of a moment there, and into the lake what is fed."""
         lake = Lake(str(self.folder / "lake"))
-        looks = {one.name: looked_at(one, at) for one in self.clusters if self.is_fed(one)}
-        keep_seen(lake, looks)
+        looks = {one.name: collected_at(one, at) for one in self.clusters if self.is_fed(one)}
+        keep_collected(lake, looks)
         for one in self.clusters:
             (self.folder / f"{one.name}.json").write_text(json.dumps(one.snapshots[at]))
             (self.folder / f"{one.name}.yaml").write_text(one.placements[at])
@@ -120,7 +119,7 @@ class Home:
         return output.read_text() if output.exists() else None
 
 
-def looked_at(one: Drawn, at: int) -> LookedAt:
+def collected_at(one: Drawn, at: int) -> CollectedCluster:
     """What a job of the cluster's own keeps, as `replan snapshot --lake` does."""
     ends = {TopicPartition(*name): end for name, end in one.log_ends[at].items()}
     ended = [
@@ -139,7 +138,7 @@ def looked_at(one: Drawn, at: int) -> LookedAt:
         )
         for of in one.applications[at]
     ]
-    return LookedAt(from_document(one.snapshots[at], one.name), ends, ended)
+    return CollectedCluster(from_document(one.snapshots[at], one.name), ends, ended)
 
 
 def by_cluster(rows: Sequence[Row]) -> dict[str, list[Row]]:

@@ -74,6 +74,14 @@ def test_what_arrives_is_judged_once_and_a_replaced_snapshot_again(home: Path) -
     assert lake.read(DRIFT).num_rows == 2
 
 
+def test_what_cannot_be_judged_is_not_called_judged(home: Path) -> None:
+    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+    (home / "eu.yaml").write_text("version: 1\nassignment: 3\n", encoding="utf-8")
+    arrive(home, 3, BAD)
+    done = judge_batch([("eu", "2026-11-21")], fleet, lake, CLOCK, Here())
+    assert (done.hours, len(done.errors)) == ((), 1)
+
+
 def test_a_cut_file_of_one_cluster_stops_no_watch(home: Path) -> None:
     fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
     arrive(home, 3, BAD, "us")

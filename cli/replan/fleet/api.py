@@ -1,6 +1,7 @@
 """What `fleet` offers: the public names of its modules. Tests go by it, so that a module can move."""
 
 from replan.fleet.collect import *
+from replan.fleet.collected import *
 from replan.fleet.engine import *
 from replan.fleet.fleet_file import *
 from replan.fleet.folders import *
@@ -8,7 +9,7 @@ from replan.fleet.in_process import *
 from replan.fleet.lake.arrivals import *
 from replan.fleet.lake.delta import *
 from replan.fleet.lake.files import *
-from replan.fleet.lake.known import *
+from replan.fleet.lake.rates_and_spells import *
 from replan.fleet.lake.snapshots import *
 from replan.fleet.lake.store import *
 from replan.fleet.lake.tables import *
@@ -19,7 +20,6 @@ from replan.fleet.reports.files import *
 from replan.fleet.reports.markdown import *
 from replan.fleet.reports.page import *
 from replan.fleet.run import *
-from replan.fleet.seen import *
 from replan.fleet.stages.classify import *
 from replan.fleet.stages.cost import *
 from replan.fleet.stages.diff import *

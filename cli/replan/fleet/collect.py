@@ -11,19 +11,19 @@ from threading import Thread
 from msgspec import Struct
 
 from replan.errors import ReplanError, unexpected
+from replan.fleet.collected import CollectedCluster
 from replan.fleet.fleet_file import FleetCluster
-from replan.fleet.seen import Seen
 
 CLUSTERS_AT_ONCE = 16
 """So many clusters are asked at the same time: answers are decoded on one core."""
-Observe = Callable[[FleetCluster], Seen]
+Observe = Callable[[FleetCluster], CollectedCluster]
 
 
 class ClusterAnswer(Struct, frozen=True):
     """What one cluster answered, or why there is no answer."""
 
     cluster: str
-    found: Seen | str
+    outcome: CollectedCluster | str
 
 
 def collect_answers(clusters: Iterable[FleetCluster], observe: Observe) -> Iterator[ClusterAnswer]:

@@ -34,7 +34,7 @@ from replan.snapshots.files import read_identity, read_snapshot
 from replan.snapshots.head import Identity
 from replan.snapshots.parquet_form import HEADER_FILE
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 YAML = (".yaml", ".yml")
 FOLDERS_DEEP = 3
 """How many folders lie at most between a snapshot and the searched folder's child: no link leads for ever."""
@@ -64,7 +64,7 @@ def judged_folders(
         lake = Lake(str(home / "lake"))
         todo = from_folders(snapshots, placements, lake, now)
         with where.workers() as workers:
-            run = judge_tasks(lake, todo, stages, workers, Hour.of("", now.isoformat()))
+            run = judge_tasks(lake, todo, stages, workers, Hour.at(now))
         yield run
 
 
@@ -149,9 +149,9 @@ def _name(path: Path) -> str:
 
 def _read(
     named: Iterable[tuple[str, Path]],
-    read: Callable[[Path], Found],
+    read: Callable[[Path], Value],
     errors: list[FleetError],
-) -> Iterator[tuple[str, Path, Found]]:
+) -> Iterator[tuple[str, Path, Value]]:
     """What can be read of these, one after the other; why another cannot be is added to the errors."""
     for name, path in named:
         place = path.absolute()

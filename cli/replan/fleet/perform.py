@@ -210,5 +210,5 @@ def sorted_table(name: str, tables: Sequence[pa.Table]) -> pa.Table:
     schema = TABLES[name].schema
     whole = pa.concat_tables([schema.empty_table(), *tables])
     keys = ("cluster", "day", "hour", "topic", "partition", "broker", "kind", "rule", "stage")
-    known = [(key, "ascending") for key in keys if key in schema.names]
-    return whole.sort_by(known).combine_chunks() if whole.num_rows else whole
+    order = [(key, "ascending") for key in keys if key in schema.names]
+    return whole.sort_by(order).combine_chunks() if whole.num_rows else whole

@@ -21,9 +21,10 @@ from msgspec.structs import asdict, replace
 from replan.documents.files import publish_folder
 from replan.errors import Exit
 from replan.fleet.collect import Observe, collect_answers
+from replan.fleet.collected import CollectedCluster, keep_collected
 from replan.fleet.engine import Workers
 from replan.fleet.fleet_file import Fleet
-from replan.fleet.lake.delta import Hour, Lake, TableFile, hours_condition, quoted
+from replan.fleet.lake.delta import Hour, Lake, TableFile, hours_condition, is_among
 from replan.fleet.lake.files import (
     RowFile,
     always,
@@ -31,6 +32,7 @@ from replan.fleet.lake.files import (
     many,
     put_rows,
     remove_files,
+    remove_hours,
     replace_rows,
     run_in,
     sweep_run,
@@ -61,7 +63,6 @@ from replan.fleet.perform import (
     without_inputs,
     written_by,
 )
-from replan.fleet.seen import Seen, keep_seen
 from replan.fleet.stages.classify import ACKNOWLEDGED_CLASS, summed
 from replan.fleet.tasks.todo import FleetError, Todo, is_judged, task_of
 from replan.fleet.tasks.work import Task
@@ -81,16 +82,16 @@ class RowsInLake(Mapping[str, pa.Table]):
 
     def __init__(self, lake: Lake, hours: Mapping[str, Sequence[Hour]], errors: pa.Table) -> None:
         self.lake, self.hours = lake, hours
-        self.known = {ERRORS.name: errors}
+        self.read = {ERRORS.name: errors}
 
     def __getitem__(self, name: str) -> pa.Table:
-        if name in self.known:
-            return self.known[name]
+        if name in self.read:
+            return self.read[name]
         table, hours = TABLES[name], self.hours[name]
         in_lake = self.lake.read(table, hours_condition(table, hours) if hours else "false")
         rows = sorted_table(name, [in_lake.cast(table.schema)])
         if name not in PER_PARTITION:
-            self.known[name] = rows
+            self.read[name] = rows
         return rows
 
     def __iter__(self) -> Iterator[str]:
@@ -135,8 +136,8 @@ class FleetRun(Struct, frozen=True):
     def with_errors(self, more: pa.Table) -> "FleetRun":
         """The same with more errors; no other rows are read for that."""
         errors = sorted_table(ERRORS.name, [self.errors, more])
-        known = cast("dict[str, pa.Table]", self.rows)  # which nobody changes
-        return replace(self, rows=ChainMap({ERRORS.name: errors}, known))
+        others = cast("dict[str, pa.Table]", self.rows)  # which nobody changes
+        return replace(self, rows=ChainMap({ERRORS.name: errors}, others))
 
     def exit_code(self, tolerated: int = 0) -> Exit:
         """1 where more clusters than tolerated have an error, as the answer is not whole; else 2 with drift; else 0."""
@@ -295,8 +296,7 @@ def _remove_unasked(lake: Lake, hours: Sequence[Hour], stages: Sequence[Stage], 
     unasked = (stage for stage in BY_INPUTS if stage not in stages)
     for table in (TABLES[name] for stage in unasked for name in WRITES[stage]):
         if table.keeps_days:
-            known = lake.files(table)
-            commit_files(lake, table, {h: () for h in hours if h.cluster in known}, run)
+            remove_hours(lake, table, hours, run)
 
 
 def _once(errors: Iterable[Mapping[str, Any]], stages: Sequence[Stage]) -> pa.Table:
@@ -357,13 +357,9 @@ def write_errors(
 
     `over`: by cluster, from which hour on errors of these stages are over: that of the newest snapshot.
     """
-    named = f"stage IN ({', '.join(quoted(stage) for stage in stages)})"
-    known = (
-        map(hour_of, lake.read(ERRORS, named, ["cluster", "day", "hour"]).to_pylist())
-        if over
-        else ()
-    )
-    past = [hour for hour in known if hour.cluster in over and hour >= over[hour.cluster]]
+    columns, where = ["cluster", "day", "hour"], is_among("stage", stages)
+    failed = map(hour_of, lake.read(ERRORS, where, columns).to_pylist()) if over else ()
+    past = [hour for hour in failed if hour.cluster in over and hour >= over[hour.cluster]]
     replace_rows(lake, ERRORS, rows, [*hours, *past], ("stage", list(stages)))
 
 
@@ -372,20 +368,20 @@ def run_collect(fleet: Fleet, lake: Lake, observe: Observe, now: Hour) -> pa.Tab
     clusters = [cluster for cluster in fleet.clusters.values() if cluster.is_asked]
     errors = []
     kept: dict[str, Hour] = {}
-    waiting: dict[str, Seen] = {}
+    waiting: dict[str, CollectedCluster] = {}
     rows, written_at = 0, time.monotonic()
     for answer in collect_answers(clusters, observe):
-        if isinstance(answer.found, str):
+        if isinstance(answer.outcome, str):
             cluster = fleet.cluster(answer.cluster)
             address = str(cluster.bootstrap_servers or cluster.simulated or cluster.snapshot)
-            errors.append(FleetError(answer.cluster, address, answer.found))
+            errors.append(FleetError(answer.cluster, address, answer.outcome))
             continue
-        waiting[answer.cluster] = answer.found
-        rows += answer.found.snapshot.partitions.num_rows
+        waiting[answer.cluster] = answer.outcome
+        rows += answer.outcome.snapshot.partitions.num_rows
         if rows > KEPT_TOGETHER or time.monotonic() - written_at > KEPT_SECONDS:
-            kept |= keep_seen(lake, waiting)
+            kept |= keep_collected(lake, waiting)
             waiting, rows, written_at = {}, 0, time.monotonic()
-    kept |= keep_seen(lake, waiting)
+    kept |= keep_collected(lake, waiting)
     wrong = sorted_table(ERRORS.name, [error_rows(errors, COLLECT, now)])
     write_errors(lake, wrong, [Hour(c.name, now.day, now.hour) for c in clusters], [COLLECT], kept)
     return wrong

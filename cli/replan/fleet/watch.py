@@ -187,9 +187,11 @@ def judge_batch(
     if not arrived:
         run_history(lake, clusters, workers)  # a batch that was killed may have come so far
         return JudgedBatch((), errors)
-    run = judge_kept(fleet, lake, arrived, workers, Hour.of("", now.isoformat()))
+    run = judge_kept(fleet, lake, arrived, workers, Hour.at(now))
     run_history(lake, clusters, workers)
-    return JudgedBatch(tuple(kept.at for kept in arrived), run.with_errors(errors).errors)
+    judged = {hour_of(row) for row in run.rows[JUDGED.name].to_pylist()}
+    hours = tuple(kept.at for kept in arrived if kept.at in judged)
+    return JudgedBatch(hours, run.with_errors(errors).errors)
 
 
 def _arrived(

@@ -263,10 +263,10 @@ def _kept_in_lake(
     lake: str, name: str | None, snapshot: "Snapshot", observation: "Observed | None"
 ) -> "Hour":
     """Keep it, and what its journal says where that was read; without a name by the id of the cluster."""
-    from replan.commands.fleet.observe import seen_of
+    from replan.commands.fleet.observe import collected_of
+    from replan.fleet.collected import CollectedCluster, keep_collected
     from replan.fleet.lake.delta import Lake
-    from replan.fleet.seen import Seen, keep_seen
 
-    look = Seen(snapshot) if observation is None else seen_of(observation)
+    one = CollectedCluster(snapshot) if observation is None else collected_of(observation)
     kept_as = name or snapshot.cluster_id
-    return keep_seen(Lake(lake), {kept_as: look})[kept_as]
+    return keep_collected(Lake(lake), {kept_as: one})[kept_as]

@@ -13,7 +13,6 @@ from replan.commands.fleet.options import (
     Judging,
     OutputFolder,
     clock,
-    hour_of_run,
     opened_lake,
 )
 from replan.commands.frame.output import note, result
@@ -263,12 +262,13 @@ def perform_and_write(
     """
     from msgspec.structs import replace
 
+    from replan.fleet.lake.delta import Hour
     from replan.fleet.lake.tables import JUDGED
     from replan.fleet.run import judge_kept, judge_tasks
     from replan.fleet.tasks.todo import from_lake, unchanged
 
     now = now or clock()
-    hour = hour_of_run(now)
+    hour = Hour.at(now)
     todo: Todo = from_lake(fleet, lake, now, unanswered, as_of)
     todo = unchanged(lake, todo, [stage.value for stage in stages])
     run = judge_tasks(lake, todo, stages, workers, hour)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from replan.commands.fleet.options import DEFAULT_FLEET, FleetFile, opened_lake
+from replan.commands.fleet.options import DEFAULT_FLEET, FleetFile, clock, opened_lake
 from replan.commands.frame.output import note
 from replan.errors import Exit
 from replan.wording import count
@@ -62,14 +62,12 @@ def maintain(
       replan fleet maintain --lake lake/
       replan fleet maintain --lake s3a://ops/replan --keep 30
     """
-    from datetime import UTC, datetime
-
     from replan.fleet.lake.delta import Lake
     from replan.fleet.lake.snapshots import AHEAD
 
     opened = Lake(lake)
     opened.require()
-    now = datetime.now(UTC)
+    now = clock()
     for one in opened.maintain(keep, now.date(), now + AHEAD if future else None):
         note(
             f"{one.table}: {count(one.rows_removed, 'row')} removed, {count(one.files_merged, 'file')} merged, "

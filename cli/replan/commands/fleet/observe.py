@@ -1,16 +1,16 @@
-"""One look at a cluster, as a lake keeps it."""
+"""A cluster as a lake keeps it."""
 
 from replan.commands.inputs.observed import observed
 from replan.commands.inputs.target import Observed, Target
-from replan.fleet.seen import Seen, ended_applications
+from replan.fleet.collected import CollectedCluster, ended_applications
 
 
-def seen_by(target: Target) -> Seen:
+def collected_from(target: Target) -> CollectedCluster:
     """The cluster, where its logs end, and what its journal says of ended applications; a snapshot is all there is."""
-    return seen_of(observed(target, log_ends=True))
+    return collected_of(observed(target, log_ends=True))
 
 
-def seen_of(observation: Observed) -> Seen:
+def collected_of(observation: Observed) -> CollectedCluster:
     """The same of what was observed."""
     ended = () if observation.ledger is None else tuple(ended_applications(observation.ledger))
-    return Seen(observation.snapshot, observation.log_ends, ended)
+    return CollectedCluster(observation.snapshot, observation.log_ends, ended)

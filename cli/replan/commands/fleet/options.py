@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from replan.fleet.engine import SparkTarget
     from replan.fleet.fleet_file import Fleet
-    from replan.fleet.lake.delta import Hour, Lake
+    from replan.fleet.lake.delta import Lake
 
 FleetFile = Annotated[
     Path,
@@ -119,10 +119,3 @@ def clock() -> "datetime":
     from datetime import UTC, datetime
 
     return datetime.now(UTC)
-
-
-def hour_of_run(now: "datetime") -> "Hour":
-    """The hour in which a run begins, of no cluster."""
-    from replan.fleet.lake.delta import Hour
-
-    return Hour.of("", now.isoformat())

@@ -15,15 +15,14 @@ from replan.commands.fleet.options import (
     Judging,
     Tolerate,
     clock,
-    hour_of_run,
     opened_lake,
 )
 from replan.commands.frame.output import note, result
 from replan.errors import Exit
 
 if TYPE_CHECKING:
+    from replan.fleet.collected import CollectedCluster
     from replan.fleet.fleet_file import Fleet, FleetCluster
-    from replan.fleet.seen import Seen
 
 ASKED_WITH: "Mapping[str, Sequence[str]]" = {
     "snapshot": ("replan.snapshots.files", "replan.snapshots.json_form"),
@@ -44,10 +43,11 @@ def collect(*, fleet: FleetFile = DEFAULT_FLEET, tolerate: Tolerate = 0) -> Exit
       replan fleet collect
       replan fleet collect --fleet ops/fleet.yaml --tolerate-errors 2
     """
+    from replan.fleet.lake.delta import Hour
     from replan.fleet.run import FleetRun, run_collect
 
     opened, lake = opened_lake(fleet)
-    errors = run_collect(opened, lake, _observer(opened), hour_of_run(clock()))
+    errors = run_collect(opened, lake, _observer(opened), Hour.at(clock()))
     for error in errors.to_pylist():
         note(f"{error['cluster']}: {error['message']}")
     return FleetRun({"errors": errors}).exit_code(tolerate)
@@ -76,6 +76,7 @@ def run(
       replan fleet run -o report/
       replan fleet run --as-of 2026-11-20T06:00:00Z
     """
+    from replan.fleet.lake.delta import Hour
     from replan.fleet.lake.tables import ERRORS, HISTORY
     from replan.fleet.perform import Stage
     from replan.fleet.report import key_of, render_fleet_drift
@@ -85,7 +86,7 @@ def run(
     now = clock()
     if judging.as_of is None:
         _progress("collecting")
-        uncollected = run_collect(opened, lake, _observer(opened), hour_of_run(now))
+        uncollected = run_collect(opened, lake, _observer(opened), Hour.at(now))
     else:
         lake.require()
         uncollected = ERRORS.schema.empty_table()
@@ -110,11 +111,11 @@ def run(
     return judged.exit_code(judging.tolerate)
 
 
-def _observer(fleet: "Fleet") -> "Callable[[FleetCluster], Seen]":
+def _observer(fleet: "Fleet") -> "Callable[[FleetCluster], CollectedCluster]":
     """What asks a cluster; all that its answer needs is imported before, as no cluster takes that time."""
     import pyarrow as pa
 
-    from replan.commands.fleet.observe import seen_by
+    from replan.commands.fleet.observe import collected_from
     from replan.commands.inputs.target import JournaledTarget
     from replan.fleet.lake.store import local_copy
 
@@ -124,7 +125,7 @@ def _observer(fleet: "Fleet") -> "Callable[[FleetCluster], Seen]":
             for module in modules:
                 import_module(module)
 
-    def observe(cluster: "FleetCluster") -> "Seen":
+    def observe(cluster: "FleetCluster") -> "CollectedCluster":
         """One cluster as a command sees it: with the orders that its journal remembers."""
         there = nullcontext() if cluster.snapshot is None else local_copy(str(cluster.snapshot))
         with there as snapshot:
@@ -135,7 +136,7 @@ def _observer(fleet: "Fleet") -> "Callable[[FleetCluster], Seen]":
                 snapshot=snapshot,
                 timeout=cluster.timeout_seconds,
             )
-            return seen_by(target)
+            return collected_from(target)
 
     return observe
 

@@ -44,7 +44,7 @@ def is_lake(address: str) -> bool:
 def _kept_rates(address: str, cluster: Target) -> Rates:
     """The newest rates of the cluster in a lake."""
     from replan.fleet.lake.delta import Lake
-    from replan.fleet.lake.known import newest_rates
+    from replan.fleet.lake.rates_and_spells import newest_rates
 
     cluster_id = cluster.observe().cluster_id
     kept = newest_rates(Lake(address), cluster_id)

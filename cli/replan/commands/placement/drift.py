@@ -126,7 +126,7 @@ def _seconds(moment: str) -> float:
 def _spells(address: str, cluster_id: str) -> "Mapping[DriftKey, Spell]":
     """What a lake knows of the cluster; raises BadFile."""
     from replan.fleet.lake.delta import Lake
-    from replan.fleet.lake.known import kept_spells
+    from replan.fleet.lake.rates_and_spells import kept_spells
 
     kept = kept_spells(Lake(address), cluster_id)
     note(f"history: {address}, compared last {kept.compared_at}")

@@ -33,7 +33,15 @@ from replan.fleet.lake.store import (
     store_variables,
     way_out,
 )
-from replan.fleet.lake.tables import JUDGED, KEYS, LAKE_VERSION, SNAPSHOTS, TABLES, LakeTable
+from replan.fleet.lake.tables import (
+    JUDGED,
+    KEYS,
+    LAKE_VERSION,
+    OBSERVED,
+    SNAPSHOTS,
+    TABLES,
+    LakeTable,
+)
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -65,7 +73,11 @@ class Hour(Struct, frozen=True, order=True):
     @classmethod
     def of(cls, cluster: str, observed_at: str) -> "Hour":
         """The hour in which a snapshot was taken."""
-        moment = datetime.fromisoformat(observed_at)
+        return cls.at(datetime.fromisoformat(observed_at), cluster)
+
+    @classmethod
+    def at(cls, moment: datetime, cluster: str = "") -> "Hour":
+        """The hour of a moment (UTC): of a run, without a cluster."""
         return cls(cluster, moment.date(), moment.hour)
 
 
@@ -124,11 +136,11 @@ def disjoint_groups(files: Iterable[TableFile]) -> list[list[TableFile]]:
 
 def told(counts: Iterable[tuple[TableFile, int | None]]) -> tuple[int, str, str] | None:
     """Of how many moments files have rows, by these counts, the first and the last; None where the log says it not."""
-    known = list(counts)
-    if not known or any(count is None or None in file.moments for file, count in known):
+    counted = list(counts)
+    if not counted or any(count is None or None in file.moments for file, count in counted):
         return None
-    first, last = zip(*(file.moments for file, _ in known), strict=True)
-    return sum(count or 0 for _, count in known), min(map(str, first)), max(map(str, last))
+    first, last = zip(*(file.moments for file, _ in counted), strict=True)
+    return sum(count or 0 for _, count in counted), min(map(str, first)), max(map(str, last))
 
 
 class Maintained(Struct, frozen=True):
@@ -205,17 +217,17 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
         """
         kinds = _kinds(table, columns)
         with explained(self.place(table)):
-            known = self.opened(table)
-            if known is None:
+            opened = self.opened(table)
+            if opened is None:
                 return pa.schema(kinds.items()).empty_table()
             from deltalake import QueryBuilder
 
-            there = {field.name for field in known.schema().fields}
+            there = {field.name for field in opened.schema().fields}
             columns_text = ", ".join(f'"{name}"' for name in kinds if name in there) or "1"
             select = "SELECT DISTINCT" if distinct else "SELECT"
             query = f'{select} {columns_text} FROM "{table.name}" WHERE {where}'
             try:
-                rows = QueryBuilder().register(table.name, known).execute(query).read_all()
+                rows = QueryBuilder().register(table.name, opened).execute(query).read_all()
             except Exception as problem:  # what its engine raises has no class of its own
                 raise OSError(f"{problem}; {DAMAGED}") from problem
             return _completed(pa.table(rows), kinds, {})
@@ -225,13 +237,13 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
         if self.still and table.name in self._listed:
             return self._listed[table.name][1]
         with explained(self.place(table)):
-            known = self.opened(table)
-            if known is None:
+            opened = self.opened(table)
+            if opened is None:
                 return {}
             version, by_cluster = self._listed.get(table.name, (None, {}))
-            if version != known.version():
-                by_cluster = _by_cluster(pa.table(known.get_add_actions(flatten=True)), table)
-                self._listed[table.name] = known.version(), by_cluster
+            if version != opened.version():
+                by_cluster = _by_cluster(pa.table(opened.get_add_actions(flatten=True)), table)
+                self._listed[table.name] = opened.version(), by_cluster
         return by_cluster
 
     def between(
@@ -313,20 +325,20 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
         kept = timedelta(days=min(keep_days, (today - date.min).days))
         gone = f"day < '{today - kept}'"
         if after is not None:
-            last = Hour.of("", after.isoformat())
+            last = Hour.at(after)
             gone += f" OR day > '{last.day}' OR (day = '{last.day}' AND hour > {last.hour})"
         for table in sorted(TABLES.values(), key=lambda table: table is not JUDGED):
             with explained(self.place(table)):
-                known = self.opened(table)
-                if known is None:
+                opened = self.opened(table)
+                if opened is None:
                     continue
                 removed = 0
                 if table.keeps_days:
-                    removed = known.delete(gone)["num_deleted_rows"]
-                merged = known.optimize.compact()["numFilesRemoved"]
-                known.create_checkpoint()
-                known.cleanup_metadata()
-                deleted = known.vacuum(retention_hours=RETAINED_HOURS, dry_run=False, full=True)
+                    removed = opened.delete(gone)["num_deleted_rows"]
+                merged = opened.optimize.compact()["numFilesRemoved"]
+                opened.create_checkpoint()
+                opened.cleanup_metadata()
+                deleted = opened.vacuum(retention_hours=RETAINED_HOURS, dry_run=False, full=True)
             yield Maintained(table.name, removed, merged, len(deleted))
 
     def opened(self, table: LakeTable) -> "DeltaTable | None":
@@ -334,23 +346,23 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
 
-        opened = self._opened.get((get_ident(), table.name))
-        if opened is not None:
+        before = self._opened.get((get_ident(), table.name))
+        if before is not None:
             if not self.still:
-                opened.update_incremental()
-            return opened
+                before.update_incremental()
+            return before
         try:
-            known = DeltaTable(self.place(table))
+            opened = DeltaTable(self.place(table))
         except TableNotFoundError:
             return None
-        version = (known.metadata().description or "").rpartition("version ")[2]
+        version = (opened.metadata().description or "").rpartition("version ")[2]
         if version.isdecimal() and int(version) > LAKE_VERSION:
             raise BadFile(
                 f"{self.place(table)}: this table is of version {version}, newer than this program reads "
                 f"({LAKE_VERSION}); use a newer replan"
             )
-        self._opened[get_ident(), table.name] = known
-        return known
+        self._opened[get_ident(), table.name] = opened
+        return opened
 
     def begun(self, table: LakeTable) -> "DeltaTable":
         """A table, made where it is not there; raises BadFile."""
@@ -373,10 +385,10 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
                 commit_properties=CommitProperties(max_commit_retries=0),
             )
         except CommitFailedError:
-            known = self.opened(table)
-            if known is None:
+            opened = self.opened(table)
+            if opened is None:
                 raise
-            return known
+            return opened
 
 
 @lru_cache(maxsize=1)
@@ -469,6 +481,11 @@ def _loose(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.with_nullable(True) for field in schema])
 
 
+def is_among(column: str, values: Iterable[str]) -> str:
+    """The condition that a column has one of these values."""
+    return f"{column} IN ({', '.join(map(quoted, values))})"
+
+
 def quoted(text: str) -> str:
     """A text as SQL writes it."""
     return "'" + text.replace("'", "''") + "'"
@@ -482,8 +499,7 @@ def table_rows(
     What else may be null is null.
     """
     alike = [hour.cluster, hour.day, hour.hour, *observed_at]
-    names = (*(key.name for key in KEYS), "cluster_id", "observed_at")
-    same = dict(zip(names, alike, strict=True))
+    same = dict(zip((field.name for field in (*KEYS, *OBSERVED)), alike, strict=True))
     count = len(next(iter(columns.values())))
 
     def values(field: pa.Field) -> pa.Array | pa.ChunkedArray:
@@ -499,13 +515,12 @@ def table_rows(
 def hours_condition(table: LakeTable, hours: Iterable[Hour]) -> str:
     """The condition that holds for what the table has of these hours, or of their clusters where it has no days."""
     if not table.keeps_days:
-        names = dict.fromkeys(quoted(hour.cluster) for hour in hours)
-        return f"cluster IN ({', '.join(names)})"
+        return is_among("cluster", dict.fromkeys(hour.cluster for hour in hours))
     moments: dict[tuple[date, int], list[str]] = {}
     for hour in hours:
-        moments.setdefault((hour.day, hour.hour), []).append(quoted(hour.cluster))
+        moments.setdefault((hour.day, hour.hour), []).append(hour.cluster)
     return " OR ".join(
-        f"(day = '{day}' AND hour = {hour} AND cluster IN ({', '.join(names)}))"
+        f"(day = '{day}' AND hour = {hour} AND {is_among('cluster', names)})"
         for (day, hour), names in moments.items()
     )
 

@@ -25,7 +25,7 @@ from replan.documents.files import work_folder
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, TableFile, explained, in_runs, loose
 from replan.fleet.lake.store import file_system, in_store
-from replan.fleet.lake.tables import KEYS, SNAPSHOTS, TABLES, LakeTable
+from replan.fleet.lake.tables import KEYS, OBSERVED, SNAPSHOTS, TABLES, LakeTable
 
 if TYPE_CHECKING:
     from deltalake.transaction import AddAction, RemoveAction
@@ -58,8 +58,6 @@ class RowFile(Struct, frozen=True):
     """The files whose rows it has, where it is several that were merged."""
 
 
-SEEN = ("cluster_id", "observed_at")
-"""What the log of a table says of a file, too, so that it need not be opened for that."""
 Only = tuple[str, Sequence[str]]
 """A column, and values of it."""
 FEW_FILES = 4
@@ -88,7 +86,7 @@ def run_in(lake: Lake) -> Iterator[str]:
             raise
 
 
-def is_seen(lake: Lake, run: str) -> bool:
+def sees_run(lake: Lake, run: str) -> bool:
     """Whether this process sees the lake of a run that is going on."""
     return in_store(lake.address) or Path(lake.address, run).is_dir()
 
@@ -120,7 +118,8 @@ def _put(lake: Lake, table: LakeTable, rows: pa.Table, folder: str, run: str) ->
 def _stats(table: LakeTable, rows: pa.Table) -> str:
     """What the log says of a file of these rows, so that it need not be opened for that."""
     stats: dict[str, Any] = {"numRecords": rows.num_rows, "nullCount": {}}
-    bounds = [name for name in ("hour", *SEEN) if name in table.schema.names]
+    named = ("hour", *(field.name for field in OBSERVED))
+    bounds = [name for name in named if name in table.schema.names]
     for name in bounds if table.keeps_days else ():
         values = [value for value in pc.unique(rows[name]).to_pylist() if value is not None]
         stats.setdefault("minValues", {})[name] = min(values, default=None)
@@ -250,10 +249,10 @@ def commit_files(
     added = [_added(table, hour.cluster, hour.day, f) for hour, f in new if not f.replaces]
     with explained(lake.place(table)):
         for left in reversed(range(COMMIT_TRIES)):
-            known = lake.begun(table)
-            there = {field.name for field in known.schema().fields}
+            opened = lake.begun(table)
+            there = {field.name for field in opened.schema().fields}
             if more := [field for field in wanted.fields if field.name not in there]:
-                known.alter.add_columns(more)
+                opened.alter.add_columns(more)
             listed = lake.files(table)
             paths = {file.path for _, file in new}
             if any(file.path in paths for files in listed.values() for file in files):
@@ -263,10 +262,10 @@ def commit_files(
             if not actions:
                 return
             try:
-                known.create_write_transaction(
+                opened.create_write_transaction(
                     actions,
                     "append",
-                    known.schema(),
+                    opened.schema(),
                     table.divided_by,
                     # Tried again by the library, it would not take away what another process has just put there.
                     commit_properties=CommitProperties(max_commit_retries=0),
@@ -276,6 +275,12 @@ def commit_files(
                 if not left:
                     raise
                 time.sleep(uniform(0, COMMIT_PAUSE_SECONDS * (COMMIT_TRIES - left) / 4))  # noqa: S311
+
+
+def remove_hours(lake: Lake, table: LakeTable, hours: Iterable[Hour], run: str) -> None:
+    """Remove all that a table has of these hours, or of their clusters where it has no days; raises BadFile."""
+    there = lake.files(table)
+    commit_files(lake, table, {hour: () for hour in hours if hour.cluster in there}, run)
 
 
 def _replaced(

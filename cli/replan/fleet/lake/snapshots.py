@@ -16,7 +16,7 @@ from msgspec import Struct
 from replan.documents.json_text import Node, parse_document
 from replan.errors import BadFile
 from replan.fleet.lake.delta import Hour, Lake, TableFile, in_runs, table_rows
-from replan.fleet.lake.files import commit_files, put_hours, run_in
+from replan.fleet.lake.files import commit_files, put_hours, remove_hours, run_in
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS, SUMS
 from replan.model.columns import positions_in, topics_of, with_column
 from replan.model.names import BrokerId
@@ -76,8 +76,7 @@ def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> lis
         there = lake.files(SNAPSHOTS)
         older = [h for h in files if any(f.end > h for f in there.get(h.cluster, ()))]
         for table in (SUMS, JUDGED, ERRORS) if older else ():
-            known = lake.files(table)
-            commit_files(lake, table, {h: () for h in older if h.cluster in known}, run)
+            remove_hours(lake, table, older, run)
         commit_files(lake, SNAPSHOTS, files, run)
     return list(files)
 

@@ -47,7 +47,8 @@ KEYS = (
     _required("day", pa.date32()),  # of the snapshot, UTC
     _required("hour", pa.int32()),  # likewise, 0 to 23
 )
-_SEEN = (_required("cluster_id", pa.string()), _required("observed_at", pa.string()))
+OBSERVED = (_required("cluster_id", pa.string()), _required("observed_at", pa.string()))
+"""Of which cluster and moment the snapshot is that a row comes from."""
 _PARTITION = (_required("topic", pa.string()), _required("partition", pa.int32()))
 _ITEM = (
     pa.field("topic", pa.string()),  # null: what drifted is a broker's or the cluster's
@@ -76,7 +77,7 @@ SNAPSHOTS = LakeTable(
     "snapshots",
     "Clusters as they were observed. `part` says of what a row is, and which of the columns after it has a value.",
     (
-        *_SEEN,
+        *OBSERVED,
         _required("part", pa.string()),
         _required("row", pa.int32()),  # which row of its part
         pa.field("header", pa.string()),
@@ -86,14 +87,14 @@ SNAPSHOTS = LakeTable(
 DECLARED = LakeTable(
     "declared",
     "The list that each partition should have, blacklists and preferred leaders laid on, as of the newest comparison.",
-    (*_SEEN, _required("digest", pa.string()), *_PARTITION, _required("replicas", BROKER_LIST)),
+    (*OBSERVED, _required("digest", pa.string()), *_PARTITION, _required("replicas", BROKER_LIST)),
     keeps_days=False,
 )
 RATES = LakeTable(
     "rates",
     "Bytes per second that were written to each partition, from successive snapshots.",
     (
-        *_SEEN,
+        *OBSERVED,
         *_PARTITION,
         pa.field("bytes_per_second", pa.float64()),  # null: not known, `left_out` says why
         pa.field("peak_bytes_per_second", pa.float64()),
@@ -118,7 +119,7 @@ SUMS = LakeTable(
     "sums",
     "What rates are made of, as of the newest: the growth of each partition, and how large it is.",
     (
-        *_SEEN,
+        *OBSERVED,
         *_PARTITION,
         pa.field("topic_id", pa.string()),
         pa.field("bytes", pa.float64()),  # null: not known
@@ -132,7 +133,7 @@ DIFFERENCES = LakeTable(
     "differences",
     "Partitions that are not as declared, by kind, whoever made it so.",
     (
-        *_SEEN,
+        *OBSERVED,
         *_PARTITION,
         _required("kind", pa.string()),
         *_LISTS,
@@ -142,7 +143,7 @@ DRIFT = LakeTable(
     "drift",
     "What is not where it is declared, by class.",
     (
-        *_SEEN,
+        *OBSERVED,
         *_ITEM,
         *_LISTS,
         pa.field("bytes", pa.int64()),
@@ -156,7 +157,7 @@ JUDGED = LakeTable(
     "judged",
     "Each cluster and hour that was compared with its placement.",
     (
-        *_SEEN,
+        *OBSERVED,
         _required("digest", pa.string()),
         _required("partitions", pa.int64()),
         _required("drifted", pa.int64()),
@@ -170,7 +171,7 @@ COSTS = LakeTable(
     "costs",
     "What it takes to put each drifted partition right.",
     (
-        *_SEEN,
+        *OBSERVED,
         *_PARTITION,
         _required("bytes", pa.int64()),
         _required("cross_rack_bytes", pa.int64()),
@@ -183,7 +184,7 @@ PLANS = LakeTable(
     "plans",
     "The plan of each cluster, with its document as `replan plan` writes it.",
     (
-        *_SEEN,
+        *OBSERVED,
         _required("digest", pa.string()),  # sha256 of the document
         _required("changes", pa.int64()),
         _required("refusals", pa.int64()),
@@ -214,7 +215,7 @@ HISTORY = LakeTable(
 OFFSETS = LakeTable(
     "offsets",
     "Where the log of each partition ended when its cluster was observed.",
-    (*_SEEN, *_PARTITION, _required("log_end", pa.int64())),
+    (*OBSERVED, *_PARTITION, _required("log_end", pa.int64())),
 )
 APPLICATIONS = LakeTable(
     "applications",

@@ -120,11 +120,11 @@ def _errors(lake: Lake, newest: Mapping[str, LakeRow]) -> Mapping[str, list[Lake
     """The newest of each stage, by cluster, as far as the cluster has not been compared later."""
     last: dict[tuple[str, str], list[LakeRow]] = {}
     for row in sorted(lake.read(ERRORS).to_pylist(), key=_moment):
-        known = last.setdefault((row["cluster"], row["stage"]), [])
-        if known and _moment(known[0]) < _moment(row):
-            known.clear()
+        newest_rows = last.setdefault((row["cluster"], row["stage"]), [])
+        if newest_rows and _moment(newest_rows[0]) < _moment(row):
+            newest_rows.clear()
         if _moment(row) >= _moment(newest.get(row["cluster"])):
-            known.append(row)
+            newest_rows.append(row)
     return _by_cluster(row for _, rows in sorted(last.items()) for row in rows)
 
 
@@ -204,14 +204,14 @@ def _cluster(
 
 def _trend(judged: Iterable[LakeRow]) -> Iterable[LakeRow]:
     """At each hour in which anything was compared: the sum over the newest comparison of each cluster by then."""
-    known: dict[str, int] = {}
+    by_cluster: dict[str, int] = {}
     drifted = 0
     moments: dict[tuple[date, int], LakeRow] = {}
     for row in sorted(judged, key=lambda r: (_moment(r), r["cluster"])):
-        drifted += row["drifted"] - known.get(row["cluster"], 0)
-        known[row["cluster"]] = row["drifted"]
+        drifted += row["drifted"] - by_cluster.get(row["cluster"], 0)
+        by_cluster[row["cluster"]] = row["drifted"]
         when = f"{row['day']}T{row['hour']:02}:00:00Z"
-        moments[_moment(row)] = {"at": when, "drifted": drifted, "clusters": len(known)}
+        moments[_moment(row)] = {"at": when, "drifted": drifted, "clusters": len(by_cluster)}
     return moments.values()
 
 

@@ -16,7 +16,7 @@ from replan.wording import count, duration, listed, size
 MOST_ROWS = 20_000
 """More rows of drift than a browser filters at once; the CSV files have them all."""
 FILTERED = ("drift", "resolved", "acknowledged")
-UNSEEN = ("topic", "partition", "broker")
+SAID_BY_ITEM = ("topic", "partition", "broker")
 """What `item` says in one word."""
 DRAWN = 450
 """Points of the line over time: of several that fall on one, the highest."""
@@ -46,7 +46,9 @@ def render_page(facts: FleetFacts) -> str:
     rows: dict[str, Sequence[LakeRow]] = {name: getattr(facts, name) for name in FILTERED}
     left = {name: max(len(of_table) - MOST_ROWS, 0) for name, of_table in rows.items()}
     shown = {
-        name: [{k: v for k, v in row.items() if k not in UNSEEN} for row in of_table[:MOST_ROWS]]
+        name: [
+            {k: v for k, v in row.items() if k not in SAID_BY_ITEM} for row in of_table[:MOST_ROWS]
+        ]
         for name, of_table in rows.items()
     }
     data = json.dumps({**shown, "left": left}).replace("<", "\\u003c")

@@ -23,7 +23,7 @@ from pyspark.sql import functions as f
 
 from replan.errors import ReplanError
 from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.files import RowFile, is_seen
+from replan.fleet.lake.files import RowFile, sees_run
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, ERRORS, HISTORY, JUDGED, TABLES
 from replan.fleet.perform import (
     CLUSTER_TRIES,
@@ -115,8 +115,8 @@ def preload() -> None:
     Before each they also look for modules again, and would read the list of files of Spark's own jar, 30 ms of CPU.
     """
     sys.path[:] = [entry for entry in sys.path if not entry.endswith(".jar")]
-    for known in [entry for entry in sys.path_importer_cache if ".jar" in entry]:
-        del sys.path_importer_cache[known]
+    for archive in [entry for entry in sys.path_importer_cache if ".jar" in entry]:
+        del sys.path_importer_cache[archive]
     for stage in Stage:
         stage_function(stage)
     gc.set_threshold(GARBAGE_THRESHOLD)
@@ -128,7 +128,7 @@ def _done(
 ) -> Iterator[pa.RecordBatch]:
     """What an executor does: each task, and what it finds into files."""
     preload()
-    if not is_seen(lake, run):
+    if not sees_run(lake, run):
         raise ReplanError(f"{lake.address}: executors do not see this folder; it must be shared")
     context = TaskContext.get()
     attempt = 0 if context is None else context.attemptNumber()
@@ -214,10 +214,10 @@ def kept_histories(spark: SparkSession, lake: Lake, clusters: Sequence[str], run
 def _history(rows: pa.Table, divided: frozenset[str], keep: tuple[Lake, str] | None) -> pa.Table:
     """What an executor does for a group of `history_frame`."""
     cluster = rows["cluster"][0].as_py()
-    known = HistoryRows(*(_part(rows, table.name) for table in READ))
+    kept = HistoryRows(*(_part(rows, table.name) for table in READ))
     if keep is None:
-        return history_of(cluster, known)
-    changed, file = put_history(cluster, known, *keep, part=cluster in divided)
+        return history_of(cluster, kept)
+    changed, file = put_history(cluster, kept, *keep, part=cluster in divided)
     row = {"cluster": cluster, "changed": changed, "file": file and asdict(file)}
     return pa.Table.from_pylist([row], KEPT_COLUMNS)
 

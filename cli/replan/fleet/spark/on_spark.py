@@ -24,7 +24,7 @@ from replan.fleet.spark.frames import (
 from replan.fleet.spark.session import JavaNotStarted, ProcessLost, spark_session
 from replan.fleet.tasks.work import Task
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class InSpark:
@@ -81,7 +81,7 @@ class InSpark:
                 by_cluster.setdefault(row["cluster"], []).append(RowFile(**row["file"].asDict()))
         return ((name, by_cluster.get(name, [])) for name in sorted(changed))
 
-    def _tried(self, job: Callable[[SparkSession], Found], lake: Lake, run: str) -> Found:
+    def _tried(self, job: Callable[[SparkSession], Result], lake: Lake, run: str) -> Result:
         """What the job finds, in a second session where the first one loses Java or a worker of the driver.
 
         Raises ProcessLost where the second one does, too.

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replan.fleet.lake.delta import Lake, in_runs, quoted
+from replan.fleet.lake.delta import Lake, in_runs, is_among
 from replan.fleet.lake.files import RowFile, always, put_rows
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, HISTORY, JUDGED, LakeTable
 from replan.model.columns import with_column
@@ -50,7 +50,7 @@ def kept_history_of(lake: Lake, clusters: Sequence[str]) -> Iterator[tuple[str, 
     """What there is of each cluster; raises BadFile."""
     for start in range(0, len(clusters), READ_AT_ONCE):
         some = clusters[start : start + READ_AT_ONCE]
-        where = f"cluster IN ({', '.join(map(quoted, some))})"
+        where = is_among("cluster", some)
         tables_of: dict[str, list[pa.Table]] = {name: [] for name in some}
         for table, columns in READ.items():
             rows = lake.read(table, where, columns).sort_by("cluster")
@@ -61,26 +61,26 @@ def kept_history_of(lake: Lake, clusters: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def put_history(
-    cluster: str, known: HistoryRows, lake: Lake, run: str, *, part: bool = False
+    cluster: str, kept: HistoryRows, lake: Lake, run: str, *, part: bool = False
 ) -> tuple[bool, RowFile | None]:
     """Whether the history has changed, and its rows as a file that nobody has committed yet; raises BadFile.
 
     There is a file where it has changed, and of a `part` of a cluster, another of which may have changed.
     """
-    if not known.before.num_rows and not known.drifted.num_rows:
+    if not kept.before.num_rows and not kept.drifted.num_rows:
         return False, None
-    rows = history_of(cluster, known)
-    before, after = (sorted(map(str, table.to_pylist())) for table in (known.before, rows))
+    rows = history_of(cluster, kept)
+    before, after = (sorted(map(str, table.to_pylist())) for table in (kept.before, rows))
     written = rows.num_rows and (part or before != after)
     return before != after, put_rows(lake, HISTORY, rows, always(cluster), run) if written else None
 
 
-def history_of(cluster: str, known: HistoryRows) -> pa.Table:
+def history_of(cluster: str, kept: HistoryRows) -> pa.Table:
     """The history of a cluster. The class of a thing is the newest that it had.
 
     A cluster that was created again under the same name has a history of its own, which takes the place of the other's.
     """
-    judged, before, drifted, applications = known
+    judged, before, drifted, applications = kept
     moments = sorted(judged.to_pylist(), key=lambda r: (r["day"], r["hour"]))
     if moments:
         newest = moments[-1]["cluster_id"]
@@ -128,7 +128,7 @@ def spells(
 
 
 def _spell(
-    began: Sequence[int], last: int, hours: Sequence[str], known: Mapping[str, Any] | None
+    began: Sequence[int], last: int, hours: Sequence[str], before: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
     """What is said of one thing: the comparisons in which a spell of it began, and the last that found it.
 
@@ -144,33 +144,33 @@ def _spell(
         "resolved_at": None if is_open else hours[last + 1],
         "flapping": _is_flapping([hours[n] for n in began], hours[-1]),
     }
-    if known is None or not _is_older(known, hours):
+    if before is None or not _is_older(before, hours):
         return spell
     # By the hour: its snapshot may have been replaced since.
-    later = sum(n > 0 and hours[n][:_HOUR] > known["last_seen"][:_HOUR] for n in began)
-    spells = max(len(began), known["spells"] + later)
-    spell |= {"first_seen": known["first_seen"], "spells": spells}
+    later = sum(n > 0 and hours[n][:_HOUR] > before["last_seen"][:_HOUR] for n in began)
+    spells = max(len(began), before["spells"] + later)
+    spell |= {"first_seen": before["first_seen"], "spells": spells}
     if began == [0]:  # it may be older than the oldest comparison
-        spell["since"] = known["since"]
+        spell["since"] = before["since"]
     return spell
 
 
-def _is_older(known: Mapping[str, Any], hours: Sequence[str]) -> bool:
+def _is_older(before: Mapping[str, Any], hours: Sequence[str]) -> bool:
     """Whether it was there in an hour before the oldest comparison that is left, if one is left."""
-    return not hours or bool(known["first_seen"][:_HOUR] < hours[0][:_HOUR])
+    return not hours or bool(before["first_seen"][:_HOUR] < hours[0][:_HOUR])
 
 
-def _gone(known: dict[str, Any], hours: Sequence[str]) -> dict[str, Any]:
+def _gone(before: dict[str, Any], hours: Sequence[str]) -> dict[str, Any]:
     """The row of a thing that no comparison that is left has found: it was gone at the oldest of them at the latest."""
     if not hours:
-        return known
-    since, newest = (datetime.fromisoformat(moment) for moment in (known["since"], hours[-1]))
+        return before
+    since, newest = (datetime.fromisoformat(moment) for moment in (before["since"], hours[-1]))
     return {
-        **known,
-        "last_seen": min(known["last_seen"], hours[0]),
+        **before,
+        "last_seen": min(before["last_seen"], hours[0]),
         "open": False,
-        "resolved_at": min(known["resolved_at"] or hours[0], hours[0]),
-        "flapping": known["flapping"] and since > newest - FLAPPING_TIME,
+        "resolved_at": min(before["resolved_at"] or hours[0], hours[0]),
+        "flapping": before["flapping"] and since > newest - FLAPPING_TIME,
     }
 
 
@@ -190,7 +190,7 @@ def resolved(ended: pa.Table, applications: pa.Table, before: pa.Table) -> pa.Ta
     moved: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for row in sorted(applications.to_pylist(), key=lambda r: r["ended_at"]):
         moved.setdefault((row["topic"], row["partition"]), []).append(row)
-    known = {(*_key(row), row["resolved_at"]): row["resolved_by"] for row in before.to_pylist()}
+    by_before = {(*_key(row), row["resolved_at"]): row["resolved_by"] for row in before.to_pylist()}
     by = []
     for row in ended.select([*ITEM_KEYS, "last_seen", "resolved_at"]).to_pylist():
         fits = [
@@ -200,7 +200,7 @@ def resolved(ended: pa.Table, applications: pa.Table, before: pa.Table) -> pa.Ta
             and one["ended_at"] > row["last_seen"]
             and one["opened_at"] <= row["resolved_at"]
         ]
-        by.append(fits[-1] if fits else known.get((*_key(row), row["resolved_at"])))
+        by.append(fits[-1] if fits else by_before.get((*_key(row), row["resolved_at"])))
     return with_column(ended, "resolved_by", pa.array(by, pa.string()))
 
 

@@ -169,13 +169,13 @@ def _log_ends(lake: Lake, hour: Hour, observed_at: str) -> pa.Table:
 def _added(before: _Sums | None, sizes: Snapshot | Sizes, log_ends: pa.Table) -> _Sums:
     """The sums with one more snapshot, and where its logs ended."""
     names = sizes.partitions.select(["topic", "partition"])
-    known = sizes.partitions["bytes"].to_numpy().astype(np.float64)
+    size = sizes.partitions["bytes"].to_numpy().astype(np.float64)
     if sizes.silent:
         held = np.isin(to_matrix(sizes.partitions["replicas"]), sizes.silent).any(axis=1)
-        known[held] = np.nan
+        size[held] = np.nan
     ends = _picked(log_ends["log_end"], PartitionIndex.of(log_ends).rows(names), np.nan)
     ids, today = _topic_ids(sizes), _Span.begun(sizes)
-    now = _Sums(sizes.observed_at, names, ids, known, ends, today, today)
+    now = _Sums(sizes.observed_at, names, ids, size, ends, today, today)
     return now if before is None else before.and_then(now)
 
 
@@ -264,7 +264,7 @@ def rate_columns(sums: _Sums) -> Mapping[str, Any]:
 
 def _per_second(growth: Numbers) -> pa.Array:
     """On average; null where there was no interval."""
-    known, none = growth["intervals"] > 0, np.zeros(len(growth))
+    counted, none = growth["intervals"] > 0, np.zeros(len(growth))
     return pa.array(
-        np.divide(growth["grown"], growth["seconds"], out=none, where=known), mask=~known
+        np.divide(growth["grown"], growth["seconds"], out=none, where=counted), mask=~counted
     )

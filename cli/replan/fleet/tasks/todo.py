@@ -160,13 +160,13 @@ def unjudged(
     there = told((file, file.headers) for file in files)
     if there is not None and there == told((file, file.rows) for file in judged):
         return
-    known: set[str] = set()
+    moments: set[str] = set()
     for file in judged:
         if file.one is not None:
-            known.add(file.one[2])
+            moments.add(file.one[2])
         else:
-            known |= {*lake.read_file(JUDGED, file, ["observed_at"])["observed_at"].to_pylist()}
-    yield from (kept for kept in kept_in(lake, files) if kept.observed_at not in known)
+            moments |= {*lake.read_file(JUDGED, file, ["observed_at"])["observed_at"].to_pylist()}
+    yield from (kept for kept in kept_in(lake, files) if kept.observed_at not in moments)
 
 
 def unchanged(lake: Lake, todo: Todo, stages: Sequence[str]) -> Todo:

@@ -21,7 +21,7 @@ from replan.errors import BadPlacement
 from replan.fleet.fleet_file import FleetCluster
 from replan.fleet.lake.delta import Hour, Lake, lake_at, table_rows
 from replan.fleet.lake.files import read_aside
-from replan.fleet.lake.known import rates_of, rates_until
+from replan.fleet.lake.rates_and_spells import rates_of, rates_until
 from replan.fleet.lake.snapshots import read_kept, topics_at
 from replan.fleet.lake.store import files_at, in_store
 from replan.fleet.lake.tables import SNAPSHOTS, LakeTable
@@ -122,10 +122,10 @@ class Work:
     @property
     def inputs(self) -> str | None:
         """What the task says of what it is judged by, with the placement as it was read here: it may have changed."""
-        known = self.task.inputs
-        if self.part or known is None:
-            return known
-        return known.partition("-")[0] + f"-{digest_of_sources(self.sources)}"
+        asked = self.task.inputs
+        if self.part or asked is None:
+            return asked
+        return asked.partition("-")[0] + f"-{digest_of_sources(self.sources)}"
 
     @cached_property
     def comparison(self) -> Comparison:

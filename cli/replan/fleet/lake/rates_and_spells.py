@@ -1,4 +1,4 @@
-"""What is known of one cluster, out of the lake: its rates, as a plan takes them, and since when each thing drifts."""
+"""What a lake has of one cluster: its rates, as a plan takes them, and since when each thing drifts."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from msgspec import Struct
 
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Hour, Lake, quoted
+from replan.fleet.lake.delta import Hour, Lake, is_among, quoted
 from replan.fleet.lake.tables import HISTORY, JUDGED, RATES
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
@@ -24,7 +24,7 @@ class KeptRates(Struct, frozen=True):
 
 
 def newest_rates(lake: Lake, cluster_id: str) -> KeptRates:
-    """The newest that are known; raises BadFile where there are none of this cluster."""
+    """The newest that there are; raises BadFile where there are none of this cluster."""
     kept = rates_until(lake, cluster_id)
     if kept is None:
         raise BadFile(
@@ -53,8 +53,8 @@ def rates_of(rows: pa.Table, cluster_id: str) -> Rates:
     The fastest interval counts: copies must come to an end at the busiest hour, too. A partition that shrank meanwhile
     is left out: retention or compaction is at work there, so that its rate is too low, by a factor that nobody knows.
     """
-    known = rows.filter(pc.and_(rows[COUNTED[2]].is_valid(), rows["left_out"].is_null()))
-    columns = (known[name].to_pylist() for name in COUNTED[:3])
+    counted = rows.filter(pc.and_(rows[COUNTED[2]].is_valid(), rows["left_out"].is_null()))
+    columns = (counted[name].to_pylist() for name in COUNTED[:3])
     named = (
         (TopicPartition(topic, n), round(rate)) for topic, n, rate in zip(*columns, strict=True)
     )
@@ -71,13 +71,12 @@ class KeptSpells(Struct, frozen=True):
 def kept_spells(lake: Lake, cluster_id: str) -> KeptSpells:
     """What the table `history` has of the cluster of this id; raises BadFile where it was never compared."""
     judged = lake.read(JUDGED, f"cluster_id = {quoted(cluster_id)}", ["cluster", "observed_at"])
-    names = sorted(set(judged.column("cluster").to_pylist()))
+    names = {*judged.column("cluster").to_pylist()}
     if not names:
         raise BadFile(
             f"{lake.place(HISTORY)}: cluster {cluster_id} was never compared; `replan fleet run` does that"
         )
-    listed = ", ".join(quoted(name) for name in names)
-    where = f"cluster IN ({listed}) AND cluster_id = {quoted(cluster_id)}"
+    where = f"{is_among('cluster', sorted(names))} AND cluster_id = {quoted(cluster_id)}"
     spells = {
         (r["topic"], r["partition"], r["broker"], r["kind"]): Spell(
             r["since"], r["resolved_at"], r["spells"], r["flapping"]

@@ -1,4 +1,4 @@
-"""What is kept of one look at a cluster: its snapshot, where its logs end, and what replan's applications have moved.
+"""What is collected of one cluster: its snapshot, where its logs end, and what replan's applications have moved.
 
 Belongs here: that as rows of the lake. Not here: asking the cluster (`collect`), and what follows from it (`stages`).
 """
@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from replan.applying.journal.ledger import Ledger
 from replan.applying.journal.originals import unpacked
 from replan.applying.journal.records import Application, ApplicationStatus
-from replan.fleet.lake.delta import Hour, Lake, quoted, table_rows
+from replan.fleet.lake.delta import Hour, Lake, is_among, table_rows
 from replan.fleet.lake.files import replace_rows
 from replan.fleet.lake.snapshots import keep_snapshots
 from replan.fleet.lake.tables import APPLICATIONS, OFFSETS
@@ -29,8 +29,8 @@ class EndedApplication(Struct, frozen=True):
     moved: tuple[TopicPartition, ...]
 
 
-class Seen(Struct, frozen=True):
-    """One look."""
+class CollectedCluster(Struct, frozen=True):
+    """One cluster, as it was observed once."""
 
     snapshot: Snapshot
     log_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
@@ -56,26 +56,26 @@ def ended_applications(ledger: Ledger) -> Iterator[EndedApplication]:
             )
 
 
-def keep_seen(lake: Lake, looks: Mapping[str, Seen]) -> Mapping[str, Hour]:
-    """Write looks under the names of their clusters, each in the place of one of the same hour; raises BadFile.
+def keep_collected(lake: Lake, clusters: Mapping[str, CollectedCluster]) -> Mapping[str, Hour]:
+    """Write clusters under their names, each in the place of what was collected in the same hour; raises BadFile.
 
     The snapshots come last: whoever waits for them finds the rest.
     """
-    hours = {name: Hour.of(name, look.snapshot.observed_at) for name, look in looks.items()}
-    ends = {name: _offsets(look, hours[name]) for name, look in looks.items() if look.log_ends}
+    hours = {name: Hour.of(name, one.snapshot.observed_at) for name, one in clusters.items()}
+    ends = {name: _offsets(one, hours[name]) for name, one in clusters.items() if one.log_ends}
     if ends:
         replace_rows(lake, OFFSETS, pa.concat_tables(ends.values()), [hours[name] for name in ends])
-    _keep_applications(lake, {name: look.ended for name, look in looks.items() if look.ended})
-    keep_snapshots(lake, ((name, look.snapshot) for name, look in looks.items()))
+    _keep_applications(lake, {name: one.ended for name, one in clusters.items() if one.ended})
+    keep_snapshots(lake, ((name, one.snapshot) for name, one in clusters.items()))
     return hours
 
 
-def _offsets(seen: Seen, hour: Hour) -> pa.Table:
-    names, snapshot = list(seen.log_ends), seen.snapshot
+def _offsets(cluster: CollectedCluster, hour: Hour) -> pa.Table:
+    names, snapshot = list(cluster.log_ends), cluster.snapshot
     columns = {
         "topic": [name.topic for name in names],
         "partition": [name.partition for name in names],
-        "log_end": list(seen.log_ends.values()),
+        "log_end": list(cluster.log_ends.values()),
     }
     return table_rows(OFFSETS, columns, hour, snapshot.cluster_id, snapshot.observed_at)
 
@@ -84,8 +84,8 @@ def _keep_applications(lake: Lake, by_cluster: Mapping[str, Sequence[EndedApplic
     """Add those of each cluster that the table has not yet; an application that has ended changes no more."""
     if not by_cluster:
         return
-    where = f"cluster IN ({', '.join(map(quoted, by_cluster))})"
-    known = {
+    where = is_among("cluster", by_cluster)
+    kept = {
         (row["cluster"], row["application"])
         for row in lake.read(APPLICATIONS, where, ["cluster", "application"]).to_pylist()
     }
@@ -93,7 +93,7 @@ def _keep_applications(lake: Lake, by_cluster: Mapping[str, Sequence[EndedApplic
         (cluster, one)
         for cluster, ended in by_cluster.items()
         for one in ended
-        if (cluster, one.application.id) not in known and one.moved
+        if (cluster, one.application.id) not in kept and one.moved
     ]
     rows = [row for cluster, one in new for row in _rows(one, cluster)]
     replace_rows(
