@@ -48,7 +48,7 @@ def of_cluster(key: str, operation: ConfigOperation, value: str = "") -> ConfigC
         ([(SET, "0:1, 0:2"), (SUBTRACT, "0:2")], listed("0:1,0:2")),
     ],
 )
-def test_a_throttle_list_is_told_as_it_is_stored_and_one_with_blanks_without_them(
+def test_a_throttle_list_is_reported_as_it_is_stored_and_one_with_blanks_without_them(
     operations: list[tuple[ConfigOperation, str]], told: ConfigValue
 ) -> None:
     controller = Controller([1, 2])
