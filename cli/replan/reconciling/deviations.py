@@ -412,8 +412,8 @@ def _full(looked: Looked) -> Iterator[FoundDeviation]:
             parts.append((tuple(sorted(names)), None))
         if full.by_list:
             parts.append((full.by_list, DeclaredByList()))
-        if full.left:
-            parts.append(((), FitsNowhere(full.left)))
+        if full.unrelieved:
+            parts.append(((), FitsNowhere(full.unrelieved)))
         for number, (names_, why) in enumerate(
             parts
         ):  # the first is as old as the directory is full

@@ -359,7 +359,7 @@ def test_limits_count_new_partitions_and_their_topic() -> None:
     asked = placement(rules=ruled(partition_count=6), limits={Measure.PARTITIONS: limit})
     with pytest.raises(LimitExceeded) as raised:
         make_plan(asked, seen())
-    assert [(e.found, e.largest) for e in raised.value.exceeded] == [(4, (("orders", 4),))]
+    assert [(e.amount, e.largest) for e in raised.value.exceeded] == [(4, (("orders", 4),))]
     assert make_plan(asked, seen(), {Measure.PARTITIONS: 4}).creates
 
 

@@ -56,13 +56,13 @@ def test_each_measure_names_what_it_found_and_the_largest(
 ) -> None:
     check_limits(MOVES, limits(measure, found))
     refused = exceeded(measure, 0)
-    assert (refused.found, refused.largest) == (found, largest)
-    assert exceeded(measure, found - 1).found == found
+    assert (refused.amount, refused.largest) == (found, largest)
+    assert exceeded(measure, found - 1).amount == found
 
 
 def test_a_leader_that_leaves_counts_although_no_election_is_asked_for() -> None:
     leaves = move([1, 2, 3], [1, 2, 4], leader=3, elect=False)
-    assert exceeded(Measure.LEADERS, 0, [leaves]).found == 1
+    assert exceeded(Measure.LEADERS, 0, [leaves]).amount == 1
 
 
 def test_a_list_that_puts_first_who_leads_already_changes_no_leader_for_limit_and_summary() -> None:
@@ -70,7 +70,7 @@ def test_a_list_that_puts_first_who_leads_already_changes_no_leader_for_limit_an
     check_limits([reorder], limits(Measure.LEADERS, 0))
     assert estimate(Plan("c", "d", {}, (reorder,), None)).leaders == 0
     by_itself = move([1, 2, 3], [2, 1, 3], leader=1, elect=False)
-    assert exceeded(Measure.LEADERS, 0, [by_itself]).found == 1
+    assert exceeded(Measure.LEADERS, 0, [by_itself]).amount == 1
     assert estimate(Plan("c", "d", {}, (by_itself,), None)).leaders == 1
 
 

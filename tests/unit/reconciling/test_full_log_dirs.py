@@ -251,7 +251,7 @@ def test_no_set_of_fewer_bytes_brings_it_below_the_share(
         if excess <= sum(some) <= free
     ]
     assert moved <= max(0, free)
-    assert one.left == max(0, excess - moved)
+    assert one.unrelieved == max(0, excess - moved)
     if enough and sum(sizes) <= free:
         assert moved == min(enough)
     assert len({m.partition for m in one.moves}) == len(one.moves)
@@ -263,10 +263,10 @@ def test_directories_of_one_volume_are_one(read: Reader) -> None:
     seen = replace(snapshot(states, registered=brokers(4, "abcd")), log_dirs=dirs)
     declared = read(RULE)
     [found] = full_log_dirs(Alignment.of(declared, seen), Fraction(85, 100))
-    assert found == FullLogDir(BrokerId(1), "/a", TOTAL * MB, 900 * MB, left=50 * MB)
+    assert found == FullLogDir(BrokerId(1), "/a", TOTAL * MB, 900 * MB, unrelieved=50 * MB)
     roomy = replace(seen, log_dirs=(*dirs, log_dir(4, "/d", 0)))
     [found] = full_log_dirs(Alignment.of(declared, roomy), Fraction(85, 100))
-    assert (found.leaving, found.left) == ((TopicPartition("orders", 3),), 0)
+    assert (found.leaving, found.unrelieved) == ((TopicPartition("orders", 3),), 0)
 
 
 def test_disks_that_are_equally_full_are_two(read: Reader) -> None:
@@ -277,7 +277,7 @@ def test_disks_that_are_equally_full_are_two(read: Reader) -> None:
     other = (log_dir(4, "/c", 0), log_dir(4, "/d", 0))
     seen = replace(snapshot(states, registered=brokers(4, "abcd")), log_dirs=(*dirs, *other))
     found = full_log_dirs(Alignment.of(read(RULE), seen), Fraction(85, 100))
-    assert [(of.path, of.leaving, of.left) for of in found] == [
+    assert [(of.path, of.leaving, of.unrelieved) for of in found] == [
         ("/a", (TopicPartition("orders", 0),), 0),
         ("/b", (TopicPartition("orders", 2),), 0),
     ]

@@ -143,7 +143,7 @@ def probe(
     probing.with_ends(reader.log_ends(probing.ends_wanted()))
     while epochs := probing.epochs_wanted():
         probing.with_epochs(epochs, reader.epoch_ends(epochs))
-    return probing.found()
+    return probing.logs()
 
 
 NOT_FINAL_FOR_RECOVERIES = frozenset(

@@ -122,16 +122,16 @@ def without_acknowledged(
         )
     ]
     of_absent = _Entries(placement, snapshot)
-    known: dict[int, Acknowledgement] = {}
+    entry_at: dict[int, Acknowledgement] = {}
     for at, (name, row) in enumerate(zip(names, rows[differs.positions].tolist(), strict=True)):
         entry = entries[by_row[row]] if row >= 0 and by_row[row] >= 0 else None
         entry = of_absent.of(name) if row < 0 else entry
         if entry is not None:
-            known[at] = entry
-    stays = np.array([at not in known for at in range(len(names))], dtype=bool)
+            entry_at[at] = entry
+    stays = np.array([at not in entry_at for at in range(len(names))], dtype=bool)
     others = Differences(take(differs.table, np.flatnonzero(stays)), differs.positions[stays])
     stuck = [at for at in unplaceable if by_row[at] >= 0]
-    every = [(names[at], entry) for at, entry in known.items()]
+    every = [(names[at], entry) for at, entry in entry_at.items()]
     every += [
         (state.partition, entries[by_row[at]])
         for at, state in zip(stuck, snapshot.states(stuck), strict=True)

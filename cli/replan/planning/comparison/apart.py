@@ -100,9 +100,9 @@ class _Group:
     ) -> None:
         """Who has what now, and what rules ask for."""
         fixed: dict[BrokerId, Counter[int]] = {b: Counter() for b in self._brokers}
-        known = set(self.side_of)
+        declared_apart = set(self.side_of)
         for number, name in enumerate(topics):
-            rows = np.flatnonzero(lists.topic == number) if name in known else ()
+            rows = np.flatnonzero(lists.topic == number) if name in declared_apart else ()
             if not len(rows):
                 continue
             side, rule = self.side_of[name], ruled.get(name)
@@ -172,9 +172,9 @@ class _Group:
 
     def _usable(self, side: int, broker: BrokerId) -> bool:
         """Whether a rule of a side may place something new there."""
-        seen = self._brokers[broker]
-        return seen.takes_new and any(
-            d.rule.may_use(broker, seen.rack) for d in self._demands[side]
+        registered = self._brokers[broker]
+        return registered.takes_new and any(
+            d.rule.may_use(broker, registered.rack) for d in self._demands[side]
         )
 
     def _crowd(self, side: int) -> float:

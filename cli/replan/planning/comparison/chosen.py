@@ -166,10 +166,10 @@ class _Question:
                 )
         self.unjudged = np.flatnonzero(unjudged)
         number[holds_unknown & by_rack[number]] += 1  # the same with brokers of unknown rack
-        asked = (by_rule | gone) & ~unjudged
-        self.rows, rest = np.flatnonzero(asked), np.flatnonzero(~asked)
-        _, known = covered(placement, snapshot)
-        self._staying = np.flatnonzero(by_rule & (known >= 0))
+        in_problem = (by_rule | gone) & ~unjudged
+        self.rows, rest = np.flatnonzero(in_problem), np.flatnonzero(~in_problem)
+        _, acknowledged_by = covered(placement, snapshot)
+        self._staying = np.flatnonzero(by_rule & (acknowledged_by >= 0))
         self._kept = np.concatenate([self._staying, np.array(fixed, dtype=np.int64)])
         sizes = every[self.rows]
         table = broker_table(self._brokers, drained, placement, base[rest], every[rest])
@@ -215,8 +215,8 @@ class _Question:
                 zip(rack_names(self._brokers, self._placement), rule.per_rack, strict=True)
             )
             return all(number <= wanted[rack] for rack, number in racks.items())
-        known = {b.rack for b, of in candidates.items() if of}
-        return max(racks.values(), default=0) <= -(-len(held) // max(len(known), 1))
+        candidate_racks = {b.rack for b, of in candidates.items() if of}
+        return max(racks.values(), default=0) <= -(-len(held) // max(len(candidate_racks), 1))
 
     def _rules(
         self,
@@ -231,7 +231,7 @@ class _Question:
         0 is that of the lists that no rule places, and that are not declared apart. A rule that goes by racks leaves
         brokers of unknown rack out; behind it is the same with them. `longest`: of the lists of each topic.
         """
-        known = np.array([b.id not in unknown for b in self._brokers], dtype=bool)
+        in_known_rack = np.array([b.id not in unknown for b in self._brokers], dtype=bool)
         able = np.array([b.id not in drained for b in self._brokers], dtype=bool)
         rules, by_rack = [Rule(Layout.LISTED, able)], [False]
         numbers: dict[tuple[object, ...], int] = {}
@@ -255,13 +255,15 @@ class _Question:
                     every & among(self._brokers, rule), meant, width
                 )
             goes_by_rack = layout is not Layout.NONE or rule.names_racks
-            wide = meant | (able & ~known & among(self._brokers, rule, anywhere=True))
+            wide = meant | (able & ~in_known_rack & among(self._brokers, rule, anywhere=True))
             most = rule.max_replicas_per_broker
             key = (layout, per_rack, most, goes_by_rack, meant.tobytes(), wide.tobytes())
             if key not in numbers:
                 numbers[key] = len(rules)
                 if goes_by_rack:
-                    rules += [Rule(layout, of, per_rack, most) for of in (meant & known, wide)]
+                    rules += [
+                        Rule(layout, of, per_rack, most) for of in (meant & in_known_rack, wide)
+                    ]
                     by_rack += [True, True]
                 else:
                     rules.append(Rule(layout, meant, most=most))
@@ -412,10 +414,10 @@ def broker_table(
     given = {} if placement.balance is None else placement.balance.weights
     weights = [given.get(b.id, Fraction(1)) for b in brokers]
     common = lcm(*(w.denominator for w in weights))
-    known = np.isin(others, ids)
-    positions = np.searchsorted(ids, others[known])
+    registered = np.isin(others, ids)
+    positions = np.searchsorted(ids, others[registered])
     bytes_ = np.zeros(len(ids), dtype=np.int64)
-    np.add.at(bytes_, positions, np.broadcast_to(sizes[:, None], others.shape)[known])
+    np.add.at(bytes_, positions, np.broadcast_to(sizes[:, None], others.shape)[registered])
     return BrokerTable(
         ids,
         rack=np.array([NO_RACK if b.rack is None else at[b.rack] for b in brokers], dtype=np.int64),
@@ -455,9 +457,9 @@ def _room(
     room = np.full(len(table.ids), NO_LIMIT)
     for at, broker in enumerate(table.ids.tolist()):
         of_broker = volumes.get(broker, ())
-        known = [of[0].room(free) for of in of_broker if any(d.takes_new for d in of)]
-        takes = [more if more >= smallest else 0 for more in known if more is not None]
-        if known and len(takes) == len(known):
+        rooms = [of[0].room(free) for of in of_broker if any(d.takes_new for d in of)]
+        takes = [more if more >= smallest else 0 for more in rooms if more is not None]
+        if rooms and len(takes) == len(rooms):
             lies = int(sizes[(held == broker).any(axis=1)].sum())
             room[at] = min(lies + sum(takes), NO_LIMIT)
     return room
@@ -467,13 +469,13 @@ def _in_drained_dirs(
     placement: Placement, snapshot: Snapshot, rows: Ints
 ) -> dict[int, frozenset[int]]:
     """Of some observed rows, by their place: the brokers whose replica lies in a directory that is to be empty."""
-    found: dict[int, set[int]] = {}
+    brokers_at: dict[int, set[int]] = {}
     for entry, log_dir in drained_dirs(placement, snapshot):
         names = [] if log_dir is None else [name for name, *_ in lying(log_dir, snapshot, {})]
         lie = partition_rows(named_partitions(names), snapshot.partitions)
         for place in np.flatnonzero(np.isin(rows, lie)).tolist():
-            found.setdefault(place, set()).add(entry.broker)
-    return {place: frozenset(brokers) for place, brokers in found.items()}
+            brokers_at.setdefault(place, set()).add(entry.broker)
+    return {place: frozenset(brokers) for place, brokers in brokers_at.items()}
 
 
 def _leading(placement: Placement, snapshot: Snapshot, held: Matrix) -> tuple[Ints, Flags]:

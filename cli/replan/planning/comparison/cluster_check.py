@@ -174,11 +174,11 @@ def mistakes_of(aligned: Alignment) -> Iterator[Mistake]:
 
 
 def _unknown_topics(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
-    known = set(snapshot.topics.column("name").to_pylist())
+    existing = set(snapshot.topics.column("name").to_pylist())
     exact = {name: rule for name, rule in placement.rules.items() if not is_pattern(name)}
     entries: dict[str, TopicEntry | TopicRule] = {**placement.topics, **exact}
     for name, entry in sorted(entries.items()):
-        if name not in known:
+        if name not in existing:
             yield _no_topic(entry.where, name, "assignments", snapshot)
 
 
@@ -228,10 +228,10 @@ def _unknown_racks(pattern: str, rule: TopicRule, snapshot: Snapshot) -> Iterato
     named.update(dict.fromkeys(rule.replicas_per_rack, rule.place("replicasPerRack")))
     unknown = named.keys() - racks
     for rack in sorted(unknown):
-        known = listed(sorted(racks)) if racks else "none"
+        of_cluster = listed(sorted(racks)) if racks else "none"
         yield Mistake(
             named[rack],
-            f"{pattern}: no broker of the cluster is in rack {rack}; racks: {known}",
+            f"{pattern}: no broker of the cluster is in rack {rack}; racks: {of_cluster}",
         )
     if named and not unknown and not any(rule.may_use(b.id, b.rack) for b in snapshot.brokers):
         where = rule.place(
@@ -274,7 +274,7 @@ def mistaken_leaders(aligned: Alignment, made: BaseLists) -> Iterator[Mistake]:
 
 def _unknown_elsewhere(placement: Placement, snapshot: Snapshot) -> Iterator[Mistake]:
     """Topics that another section names one by one; it would do nothing, without a word."""
-    known = set(snapshot.topics.column("name").to_pylist())
+    existing = set(snapshot.topics.column("name").to_pylist())
     standing = {} if placement.standing is None else placement.standing.topics
     sections: dict[str, dict[str, Where]] = {
         "throttles.standing.topics": {name: of.where for name, of in standing.items()},
@@ -283,7 +283,7 @@ def _unknown_elsewhere(placement: Placement, snapshot: Snapshot) -> Iterator[Mis
     }
     for section, declared in sections.items():
         for name, where in sorted(declared.items()):
-            if name not in known and not is_pattern(name):
+            if name not in existing and not is_pattern(name):
                 yield _no_topic(where, name, section, snapshot)
 
 

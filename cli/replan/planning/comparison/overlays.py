@@ -55,7 +55,7 @@ class _Undeclared(Struct, frozen=True):
     observed: Matrix
     bases: Matrix
     """What is observed, or the remembered order."""
-    known: Flags
+    order_kept: Flags
     """Whether no order is lost where this one changes: it is remembered, or its replicas change as well."""
     chosen: BaseLists
 
@@ -114,7 +114,7 @@ def lay_overlays(aligned: Alignment, fixed: Sequence[int] = ()) -> WantedLists:
     named = np.arange(len(lists)) < explicit.num_rows
     demoted = (lists != preferred).any(axis=1)
     remember = demoted & ~named
-    remember[explicit.num_rows :] &= ~reached.known
+    remember[explicit.num_rows :] &= ~reached.order_kept
     ours = named.copy()
     ours[led[led >= 0]] = True
     ours[[row for row, rule in enumerate(by_rule) if rule is not None]] = True
@@ -154,15 +154,15 @@ def _undeclared(aligned: Alignment, fixed: Sequence[int]) -> _Undeclared:
         reached |= (lists == entry.broker).any(axis=1) & within(entry, partitions)
     reached |= np.isin(lists, list(last_leaders(aligned.placement, snapshot))).any(axis=1)
     orders = recalled(lists, aligned)
-    bases, known = orders.lists, orders.kept
+    bases, order_kept = orders.lists, orders.kept
     shorter = _given_up(lists, aligned, bases)
-    known |= shorter
+    order_kept |= shorter
     bases, on_the_way = _on_the_way(bases, aligned)
     bases, lists = same_width(bases, lists)
     held = np.where((shorter & ~on_the_way)[:, None], lists, bases) if shorter.any() else bases
     made = choose_base_lists(aligned, bases, held, fixed)
     reached = (
-        ((reached | orders.back | known) & ~running)
+        ((reached | orders.back | order_kept) & ~running)
         | made.changed
         | on_the_way
         | _led_by_rule(aligned)
@@ -170,8 +170,8 @@ def _undeclared(aligned: Alignment, fixed: Sequence[int]) -> _Undeclared:
     for rows, reach in ((aligned.leader_rows, True), (aligned.explicit_rows, False)):
         reached[rows[rows >= 0]] = reach
     rows = np.flatnonzero(reached)
-    known |= made.changed | on_the_way
-    return _Undeclared(rows, lists[rows], made.observed[rows], known[rows], made)
+    order_kept |= made.changed | on_the_way
+    return _Undeclared(rows, lists[rows], made.observed[rows], order_kept[rows], made)
 
 
 def managed(aligned: Alignment) -> Flags:
@@ -207,10 +207,12 @@ def _given_up(lists: Matrix, aligned: Alignment, bases: Matrix) -> Flags:
     """
     snapshot = aligned.snapshot
     given_up = np.zeros(len(lists), dtype=bool)
-    left = {name: kept for name, kept in snapshot.remembered.items() if kept.left}
+    orders = {name: kept for name, kept in snapshot.remembered.items() if kept.left}
     ruled = aligned.intents.rules
-    for name, at in zip(left, aligned.observed.rows(named_partitions(left)).tolist(), strict=True):
-        kept = left[name]
+    for name, at in zip(
+        orders, aligned.observed.rows(named_partitions(orders)).tolist(), strict=True
+    ):
+        kept = orders[name]
         same = at >= 0 and kept.topic_id == snapshot.topic_id(name.topic)
         if same and list_in_row(lists, at) == kept.left and name.topic not in ruled:
             bases[at] = PAD

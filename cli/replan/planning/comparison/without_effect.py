@@ -141,10 +141,10 @@ def _unmatched(placement: Placement, snapshot: Snapshot) -> Iterator[tuple[str, 
         if name != "*" and not any(matches(name, topic) for topic in topics):
             yield section, name, where
     counts = snapshot.partition_counts()
-    for known in placement.acknowledged:
-        meant = [topic for topic in present if matches(known.topic, topic)]
-        numbers = known.partitions
-        if not passed(known.expires, snapshot) and not any(
+    for acknowledgement in placement.acknowledged:
+        meant = [topic for topic in present if matches(acknowledgement.topic, topic)]
+        numbers = acknowledgement.partitions
+        if not passed(acknowledgement.expires, snapshot) and not any(
             numbers is None or any(n < counts[topic] for n in numbers) for topic in meant
         ):
-            yield "acknowledged", str(known), known.where
+            yield "acknowledged", str(acknowledgement), acknowledgement.where

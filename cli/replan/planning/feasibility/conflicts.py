@@ -42,24 +42,24 @@ def fewest(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> int
 
 def irreducible(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> list[T]:
     """A part that cannot hold and of which every member is needed; `members` cannot hold. The first go first."""
-    left = list(members)
-    before = len(left) + 1
-    while len(left) < before:
-        before = len(left)
-        for member in list(left):
-            without = [m for m in left if m is not member]
+    needed = list(members)
+    before = len(needed) + 1
+    while len(needed) < before:
+        before = len(needed)
+        for member in list(needed):
+            without = [m for m in needed if m is not member]
             if not feasible(without):
-                left = without
-    return left
+                needed = without
+    return needed
 
 
 def disjoint(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> list[list[T]]:
     """Irreducible parts that share no member, until what is left over can hold: each has to be resolved by itself."""
-    left, parts = list(members), list[list[T]]()
-    while not feasible(left):
-        part = irreducible(left, feasible)
+    rest, parts = list(members), list[list[T]]()
+    while not feasible(rest):
+        part = irreducible(rest, feasible)
         parts.append(part)
-        left = [m for m in left if not any(m is taken for taken in part)]
+        rest = [m for m in rest if not any(m is taken for taken in part)]
         if not part:
             break
     return parts
@@ -97,8 +97,8 @@ def conflicts(
     """
     refused: dict[TopicPartition, Refusal] = {}
     for refusal in refusals:
-        known = refused.get(refusal.partition)
-        if refusal.rule in EXPLAINED and (known is None or known.rule in OF_ROOM):
+        earlier = refused.get(refusal.partition)
+        if refusal.rule in EXPLAINED and (earlier is None or earlier.rule in OF_ROOM):
             refused[refusal.partition] = refusal
     if not refused:
         return ()
@@ -147,15 +147,13 @@ def _likeness(conflict: Conflict) -> object:
 
 def _merged(first: Conflict, other: Conflict) -> Conflict:
     """One conflict of two alike ones: all their brokers that get nothing new, and the most that is missing."""
-    by_constraint = {_as_known(c): c for c in first.constraints}
+    by_constraint = {_identity(c): c for c in first.constraints}
     for one in other.constraints:
-        known = by_constraint.get(_as_known(one))
-        if known is not None:
-            by_constraint[_as_known(one)] = replace(
-                known, together=max(known.together, one.together)
-            )
+        same = by_constraint.get(_identity(one))
+        if same is not None:
+            by_constraint[_identity(one)] = replace(same, together=max(same.together, one.together))
         elif one.kind in OF_BROKERS:
-            by_constraint[_as_known(one)] = one
+            by_constraint[_identity(one)] = one
     order = {c.kind: at for at, c in reversed(list(enumerate(first.constraints)))}
     constraints = sorted(
         by_constraint.values(),
@@ -166,7 +164,7 @@ def _merged(first: Conflict, other: Conflict) -> Conflict:
     return replace(first, constraints=tuple(constraints), lacks=missing)
 
 
-def _as_known(of: Constraint) -> object:
+def _identity(of: Constraint) -> object:
     """What makes two constraints one: of brokers these, else all but how many have to change together."""
     return (of.kind, of.brokers) if of.kind in OF_BROKERS else replace(of, together=0)
 
@@ -372,9 +370,9 @@ def _needed(
 
 
 def _holds(
-    case: Case, brokers: Brokers, others: Sequence[Constraint], left: Sequence[Constraint]
+    case: Case, brokers: Brokers, others: Sequence[Constraint], more: Sequence[Constraint]
 ) -> bool:
-    return not lacks(case, brokers, [*others, *left])
+    return not lacks(case, brokers, [*others, *more])
 
 
 def _conflict(

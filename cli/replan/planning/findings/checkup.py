@@ -209,9 +209,9 @@ def _on_cluster(operations: Collection[str], access: Access) -> Iterator[Missing
     allowed = access.cluster
     if allowed is None:
         return
-    known = set(operations) if "Describe" in allowed else set(operations) & _IMPLY_DESCRIBE
+    visible = set(operations) if "Describe" in allowed else set(operations) & _IMPLY_DESCRIBE
     for operation in operations:
-        if operation in known - allowed:
+        if operation in visible - allowed:
             yield Missing(operation, Resource.CLUSTER)
 
 

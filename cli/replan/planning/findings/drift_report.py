@@ -76,14 +76,14 @@ class DriftReport(Struct, frozen=True):
         if self.spells is None:
             return None
         now = self.drift.observed_at
-        known = self.spells.get(
+        earlier = self.spells.get(
             (difference.topic, difference.partition, difference.broker, difference.kind)
         )
-        if known is None or known.since > now:
+        if earlier is None or earlier.since > now:
             return Spell(now)
-        if known.resolved_at is not None and known.resolved_at <= now:
-            return Spell(now, None, known.spells + 1, known.flapping)
-        return replace(known, resolved_at=None)
+        if earlier.resolved_at is not None and earlier.resolved_at <= now:
+            return Spell(now, None, earlier.spells + 1, earlier.flapping)
+        return replace(earlier, resolved_at=None)
 
 
 def drift_report(

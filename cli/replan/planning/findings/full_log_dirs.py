@@ -46,7 +46,7 @@ class FullLogDir(Struct, frozen=True):
     """Placed by rule, to other brokers."""
     by_list: tuple[TopicPartition, ...] = ()
     """Declared by list: they would bring it below the share."""
-    left: int = 0
+    unrelieved: int = 0
     """What nothing takes away."""
 
     @property
@@ -140,14 +140,14 @@ def _relieved(
     by_list: frozenset[TopicPartition],
 ) -> FullLogDir:
     moves = _within(lies, excess, first.broker, rooms.get(first.broker))
-    left = excess - sum(move.bytes for move in moves)
+    remaining = excess - sum(move.bytes for move in moves)
     stay = lies.keys() - {move.partition for move in moves}
     sizes = {name: state.bytes for name, (state, _) in lies.items() if name in stay}
     most = max((of.largest for b, of in rooms.items() if b != first.broker), default=0)
-    leaving = _least({n: s for n, s in sizes.items() if n in by_rule and s <= most}, left)
-    left -= sum(sizes[name] for name in leaving)
-    lists = _least({n: size for n, size in sizes.items() if n in by_list}, left)
-    left -= sum(sizes[name] for name in lists)
+    leaving = _least({n: s for n, s in sizes.items() if n in by_rule and s <= most}, remaining)
+    remaining -= sum(sizes[name] for name in leaving)
+    lists = _least({n: size for n, size in sizes.items() if n in by_list}, remaining)
+    remaining -= sum(sizes[name] for name in lists)
     total = first.total_bytes or 0
     return FullLogDir(
         first.broker,
@@ -157,7 +157,7 @@ def _relieved(
         moves,
         tuple(sorted(leaving)),
         tuple(sorted(lists)),
-        max(0, left),
+        max(0, remaining),
     )
 
 

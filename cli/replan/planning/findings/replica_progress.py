@@ -138,7 +138,7 @@ def _row(
         return ReplicaRow(partition=name, broker=broker, status=status)
     leader = None if state is None else state.leader
     behind = now.behind(name, broker) if status is ReplicaStatus.BEHIND else None
-    speed = left = None
+    speed = seconds_left = None
     endless = False
     if before is not None and now.seconds > before.seconds:
         passed = now.seconds - before.seconds
@@ -148,7 +148,7 @@ def _row(
         was = before.behind(name, broker)
         if behind is not None and was is not None:
             shrinks = (was - behind) / passed
-            left = behind / shrinks if shrinks > 0 else None
+            seconds_left = behind / shrinks if shrinks > 0 else None
             ends = before.end(name, broker), now.end(name, broker)
             endless = shrinks <= 0 and ends[0] is not None and (ends[1] or 0) > ends[0]
     return ReplicaRow(
@@ -159,7 +159,7 @@ def _row(
         copied_bytes=now.size(name, broker),
         total_bytes=now.size(name, leader),
         bytes_per_second=speed,
-        seconds_left=left,
+        seconds_left=seconds_left,
         endless=endless,
     )
 
@@ -168,8 +168,8 @@ def _status(
     name: TopicPartition, broker: BrokerId | None, now: Reading, state: PartitionState | None
 ) -> ReplicaStatus:
     if state is None and name not in now.look.unclear:
-        known = name.topic in now.look.topics
-        return ReplicaStatus.UNKNOWN_PARTITION if known else ReplicaStatus.UNKNOWN_TOPIC
+        topic_exists = name.topic in now.look.topics
+        return ReplicaStatus.UNKNOWN_PARTITION if topic_exists else ReplicaStatus.UNKNOWN_TOPIC
     if broker not in now.look.brokers:
         return ReplicaStatus.UNKNOWN_BROKER
     if state is not None and broker not in state.replicas:

@@ -59,13 +59,13 @@ def admission_order(judged: Iterable[ObservedMove]) -> list[Move]:
 
 def _by_what_is_left(moves: list[Move]) -> Iterable[Move]:
     """Take from the broker with most left; of equal ones who sends, then by broker id."""
-    left: Counter[_Side] = Counter()
+    bytes_left: Counter[_Side] = Counter()
     of_side: dict[_Side, list[Move]] = defaultdict(list)
     for move in reversed(moves):
         for side, size in _loads(move):
-            left[side] += size
+            bytes_left[side] += size
             of_side[side].append(move)
-    heap = [(-size, side) for side, size in left.items()]
+    heap = [(-size, side) for side, size in bytes_left.items()]
     heapq.heapify(heap)
     taken: set[TopicPartition] = set()
     while heap:
@@ -75,13 +75,13 @@ def _by_what_is_left(moves: list[Move]) -> Iterable[Move]:
             waiting.pop()
         if not waiting:
             heapq.heappop(heap)
-        elif -size > left[side]:  # others have taken some of it
-            heapq.heapreplace(heap, (-left[side], side))
+        elif -size > bytes_left[side]:  # others have taken some of it
+            heapq.heapreplace(heap, (-bytes_left[side], side))
         else:
             move = waiting.pop()
             taken.add(move.partition)
             for touched, less in _loads(move):
-                left[touched] -= less
+                bytes_left[touched] -= less
             yield move
 
 

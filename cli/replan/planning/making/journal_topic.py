@@ -76,8 +76,8 @@ def _apart(live: Sequence[Broker]) -> Replicas:
     chosen: list[Broker] = []
     for _ in range(min(JOURNAL_REPLICAS, len(live))):
         used = Counter(b.rack for b in chosen)
-        left = [b for b in live if b not in chosen]
-        chosen.append(min(left, key=lambda b: (b.cordoned, used[b.rack], b.id)))
+        candidates = [b for b in live if b not in chosen]
+        chosen.append(min(candidates, key=lambda b: (b.cordoned, used[b.rack], b.id)))
     return tuple(b.id for b in chosen)
 
 

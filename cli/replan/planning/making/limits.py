@@ -32,7 +32,8 @@ class Exceeded(Struct, frozen=True):
     """One limit that a plan exceeds."""
 
     limit: Limit
-    found: int
+    amount: int
+    """How much of the measure the plan would use."""
     largest: tuple[Offender, ...]
     """The largest contributions, largest first."""
 
@@ -43,7 +44,7 @@ class LimitExceeded(UnsafePlan):
     def __init__(self, exceeded: Sequence[Exceeded], *, in_stages: bool = False) -> None:
         self.exceeded = tuple(exceeded)
         lines = "\n".join(f"  {e.limit.where}: {exceeded_text(e)}" for e in exceeded)
-        allow = " ".join(f"--allow {e.limit.measure}={e.found}" for e in exceeded)
+        allow = " ".join(f"--allow {e.limit.measure}={e.amount}" for e in exceeded)
         part = "Plan the part that fits with --within-limits, change" if in_stages else "Change"
         super().__init__(
             f"the plan exceeds {count(len(exceeded), 'limit')} of the placement, and is refused as a whole:\n"
@@ -81,7 +82,7 @@ class Used(Struct):
         return self.limit.measure is Measure.BYTES_PER_BROKER
 
     @property
-    def found(self) -> int:
+    def amount(self) -> int:
         """What the limit is held against."""
         return max(self.by_key.values(), default=0) if self.of_each else self.total
 
@@ -106,7 +107,7 @@ class Used(Struct):
 
     def exceeded(self) -> Exceeded | None:
         """What is beyond the limit, if anything is."""
-        used, measure = self.found, self.limit.measure
+        used, measure = self.amount, self.limit.measure
         if used <= self.limit.most:
             return None
         parts = Counter[str]()
@@ -169,6 +170,6 @@ def _name(key: LimitKey, measure: Measure) -> str:
 def exceeded_text(exceeded: Exceeded) -> str:
     """What is exceeded, by how much, and what contributes most."""
     measure, most = exceeded.limit.measure, exceeded.limit.most
-    amount, limit = measure.amounts(exceeded.found, most)
+    amount, limit = measure.amounts(exceeded.amount, most)
     named = ", ".join(f"{name} ({measure.amounts(part)[0]})" for name, part in exceeded.largest)
     return f"{measure} {amount}, limit {limit}; largest: {named}"

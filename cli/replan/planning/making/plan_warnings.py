@@ -125,11 +125,11 @@ def _acknowledged(
             )
 
 
-def _leaderless(snapshot: Snapshot, known: Collection[TopicPartition]) -> Iterator[PlanWarning]:
+def _leaderless(snapshot: Snapshot, told: Collection[TopicPartition]) -> Iterator[PlanWarning]:
     """Partitions without a leader, declared or not."""
     lost = np.flatnonzero(snapshot.without_leader)
-    if len(lost) and known:
-        lost = np.setdiff1d(lost, partition_rows(named_partitions(known), snapshot.partitions))
+    if len(lost) and told:
+        lost = np.setdiff1d(lost, partition_rows(named_partitions(told), snapshot.partitions))
     if len(lost):
         yield PlanWarning(WarningKind.LEADERLESS, _named(_names_of(snapshot, lost)))
 
@@ -205,10 +205,10 @@ def _racks_left(
 
 
 def _unknown_racks(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
-    known = {broker.rack for broker in snapshot.brokers}
+    racks = {broker.rack for broker in snapshot.brokers}
     for _, rule in sorted(placement.leader_rules.items()):
         for rack in rule.racks:
-            if rack not in known:
+            if rack not in racks:
                 facts: Facts = {"where": str(rule.where), "rack": rack}
                 yield PlanWarning(WarningKind.UNKNOWN_RACK, facts)
 

@@ -70,7 +70,8 @@ class PlanStage(Struct, frozen=True):
     changes: Changes
     beyond: tuple[tuple[Change, Limit, int], ...] = ()
     """What no stage takes: the limit, and how much of it is needed."""
-    left: tuple[Change, ...] = ()
+    later: tuple[Change, ...] = ()
+    """What waits for a later stage."""
     at_least: int = 0
     """So many stages more, as none takes more than the limits allow."""
 
@@ -84,9 +85,9 @@ class PlanStage(Struct, frozen=True):
 
     @property
     def warnings(self) -> Iterator[PlanWarning]:
-        """What is left, where anything is."""
-        if self.left:
-            facts: Facts = {"stages": self.at_least, "count": len(self.left)}
+        """How much waits for later stages, where anything does."""
+        if self.later:
+            facts: Facts = {"stages": self.at_least, "count": len(self.later)}
             yield PlanWarning(WarningKind.MORE_STAGES, facts)
 
 
@@ -133,10 +134,9 @@ def staged(whole: Changes, limits: Limits, volumes: Volumes, rules: "Together") 
             break
         rules.heeded = False  # they wait for one another, or for what no stage takes
     never = {c.topic: c for c, _, _ in beyond if isinstance(c, Create)}
-    left = tuple(c for c in waiting if not _needs(c, never))
     changes, late = _of(whole, chosen, volumes)
-    left = (*left, *late)
-    return PlanStage(changes, tuple(beyond), left, _at_least(left, limits))
+    later = (*(c for c in waiting if not _needs(c, never)), *late)
+    return PlanStage(changes, tuple(beyond), later, _at_least(later, limits))
 
 
 class Together:
@@ -248,7 +248,7 @@ def _alone(
             used = Used(limit)
             if not used.fits(change):
                 used.take(change)
-                beyond.append((change, limit, used.found))
+                beyond.append((change, limit, used.amount))
                 break
         else:
             keep.append(change)
@@ -265,12 +265,12 @@ def _of(whole: Changes, chosen: _Chosen, volumes: Volumes) -> tuple[Changes, lis
     return changes, [of.move for of in late]
 
 
-def _at_least(left: Sequence[Change], limits: Limits) -> int:
+def _at_least(later: Sequence[Change], limits: Limits) -> int:
     """How many stages these need at least; 0 without any."""
-    needed = 1 if left else 0
+    needed = 1 if later else 0
     for limit in limits.values():
         used = Used(limit)
-        for change in left:
+        for change in later:
             used.take(change)
-        needed = max(needed, -(-used.found // max(1, limit.most)))
+        needed = max(needed, -(-used.amount // max(1, limit.most)))
     return needed

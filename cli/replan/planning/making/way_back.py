@@ -102,10 +102,10 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
 
 def _settings_back(wanted: WayBack, snapshot: Snapshot) -> Iterator[ThrottleSetting]:
     """What was set to stay gets its value from before, where it still has the one that was set."""
-    for known in wanted.settings:
-        value = value_of(known.setting, snapshot)
-        if known.is_after(value) and not known.is_before(value):
-            yield ThrottleSetting.of(known.setting, value, known.before)
+    for change in wanted.settings:
+        value = value_of(change.setting, snapshot)
+        if change.is_after(value) and not change.is_before(value):
+            yield ThrottleSetting.of(change.setting, value, change.before)
 
 
 def _found(
@@ -151,8 +151,8 @@ def _warnings(wanted: WayBack, snapshot: Snapshot, *, goes_back: bool) -> Iterat
     for grown in wanted.grown:
         facts: Facts = {"topic": grown.topic, "before": grown.before, "count": grown.count}
         yield PlanWarning(WarningKind.PARTITIONS_STAY, facts)
-    for known in wanted.settings:
-        value = value_of(known.setting, snapshot)
-        if not (known.is_after(value) or known.is_before(value)):
-            facts = {"setting": str(known.setting), "found": value or "not set"}
+    for change in wanted.settings:
+        value = value_of(change.setting, snapshot)
+        if not (change.is_after(value) or change.is_before(value)):
+            facts = {"setting": str(change.setting), "found": value or "not set"}
             yield PlanWarning(WarningKind.SETTING_CHANGED_SINCE, facts)

@@ -56,20 +56,20 @@ def reason_of(difference: MoveWanted, state: PartitionState, lookups: Lookups) -
     return order or _plain(difference, state, lookups)
 
 
-def _replicas(difference: MoveWanted, state: PartitionState, known: Lookups) -> MoveReason:
+def _replicas(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> MoveReason:
     """What asks for other members: a drain, an explicit list, the balance, a rule; the strongest that is meant."""
     leaving = sorted(set(state.replicas) - set(difference.declared))
-    drained = [known.drained[b] for b in leaving if b in known.drained]
+    drained = [lookups.drained[b] for b in leaving if b in lookups.drained]
     if drained:
         return _entry(ReasonKind.DRAIN, drained[0])
     if difference.explicit:
         return MoveReason(ReasonKind.DECLARED)
     if difference.balanced:
         return MoveReason(ReasonKind.BALANCE)
-    rule = known.aligned.intents.rules.get(state.partition.topic)
+    rule = lookups.aligned.intents.rules.get(state.partition.topic)
     if rule is None:
         return MoveReason(ReasonKind.GIVEN_UP)
-    key = rule.key_not_kept(state.replicas, known.racks)
+    key = rule.key_not_kept(state.replicas, lookups.racks)
     return MoveReason(ReasonKind.RULE, rule=rule.pattern, key=key)
 
 
@@ -112,16 +112,16 @@ def _led_last(difference: MoveWanted, state: PartitionState, lookups: Lookups) -
     return None
 
 
-def _lifted(difference: MoveWanted, state: PartitionState, known: Lookups) -> Replicas:
+def _lifted(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> Replicas:
     """Brokers that an earlier blacklist kept from leading, and that come back to their place."""
-    kept = known.aligned.snapshot.remembered.get(state.partition)
-    speaks = known.aligned.placement.leader_blacklist is not None
+    kept = lookups.aligned.snapshot.remembered.get(state.partition)
+    speaks = lookups.aligned.placement.leader_blacklist is not None
     if difference.explicit or kept is None or kept.left or kept.recovered or not speaks:
         return ()
     if not set(kept.order) == set(difference.declared) == set(state.replicas):
         return ()
     forward = demoted(kept.order, state.replicas) & behind(difference.declared, state.replicas)
-    entries = known.listed[state.partition.topic]
+    entries = lookups.listed[state.partition.topic]
     return tuple(b for b in difference.declared if b in forward and b not in entries)
 
 

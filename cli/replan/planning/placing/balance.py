@@ -205,5 +205,5 @@ def _room(
     """What each broker may hold, of its disks: they hold the partitions that are not placed by rule as well."""
     others, beside = _beside(problem, at, lists, rows)
     taken = amounts(beside, problem.partitions.bytes[others], at.count)
-    left: Ints = np.maximum(of_disks - taken, 0)
-    return left
+    room: Ints = np.maximum(of_disks - taken, 0)
+    return room

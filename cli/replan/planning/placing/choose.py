@@ -225,7 +225,7 @@ def _respread(
     problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints, spread: TopicSpread
 ) -> None:
     """Change `lists`, as ids, of some rows that were filled."""
-    crowded = np.flatnonzero((spread.left < 0).any(axis=1))
+    crowded = np.flatnonzero((spread.allowance < 0).any(axis=1))
     rows = rows[np.isin(spread.of[rows], crowded)]
     if not len(rows):
         return
@@ -242,10 +242,10 @@ def _respread(
 
 
 def _respread_topic(steps: ReplicaSteps, base: Matrix, topic: int, rows: Ints) -> None:
-    left = steps.spread.left[topic]
-    takers = np.flatnonzero(left[: steps.brokers] > 0)
+    allowance = steps.spread.allowance[topic]
+    takers = np.flatnonzero(allowance[: steps.brokers] > 0)
     givers = {}
-    for broker in np.flatnonzero(left < 0).tolist():
+    for broker in np.flatnonzero(allowance < 0).tolist():
         fixed = _hold(steps.had[rows], broker) | _hold(base[rows], broker)
         filled = _hold(steps.lists[rows], broker) & ~fixed
         givers[broker] = _Giver(steps, rows[filled], broker, takers)
@@ -253,7 +253,7 @@ def _respread_topic(steps: ReplicaSteps, base: Matrix, topic: int, rows: Ints) -
     while changed:
         changed = False
         for broker, giver in givers.items():
-            step = giver.best(left[takers].tolist()) if left[broker] < 0 else None
+            step = giver.best(allowance[takers].tolist()) if allowance[broker] < 0 else None
             if step:
                 row, target = step
                 members = steps.members(row)
@@ -277,12 +277,12 @@ class _Giver:
             self._legal[:, start : start + len(some)] = steps.legal(some, broker, takers).T
         self._first: list[int] = self._legal.argmax(axis=1).tolist()
 
-    def best(self, left: list[int]) -> tuple[int, int] | None:
+    def best(self, allowance: list[int]) -> tuple[int, int] | None:
         """The replica that goes to who may take most, by the row, and who takes it; the first of equal ones."""
         none = len(self._rows)
         ways = [
             (-more, first, taker)
-            for taker, (more, first) in enumerate(zip(left, self._first, strict=True))
+            for taker, (more, first) in enumerate(zip(allowance, self._first, strict=True))
             if more > 0 and first < none
         ]
         if not ways:
@@ -319,13 +319,13 @@ def _spread_heads(problem: PlacementProblem, at: Positions, lists: Matrix, place
     fenced = at.flags(problem.brokers.fenced, others=True, padding=True)
     spread = TopicSpread(problem, at, rows, lists, heads=True)
     for row, members in zip(rows.tolist(), at.find(lists[rows]).tolist(), strict=True):
-        left = spread.left_of(row)
-        if left[members[0]] >= 0:
+        allowance = spread.allowance_of(row)
+        if allowance[members[0]] >= 0:
             continue
         others = [b for b in members[1:] if not fenced[b]]
-        able = [b for b in others if left[b] > 0]
-        least = max(others, key=lambda b: left[b], default=members[0])
-        if able or left[least] > left[members[0]] + 1:
+        able = [b for b in others if allowance[b] > 0]
+        least = max(others, key=lambda b: allowance[b], default=members[0])
+        if able or allowance[least] > allowance[members[0]] + 1:
             head = able[0] if able else least
             spread.take(row, [members[0]], [head])
             order = [head, *(b for b in members if b != head and b >= 0)]

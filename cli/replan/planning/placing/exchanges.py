@@ -70,13 +70,13 @@ class ReplicaExchanges:
         if fresh:
             for broker in members:
                 self._search(broker, self._pointing(broker, row))
-        self.stale |= bool(topic) and not self._steps.left(topic, source)
+        self.stale |= bool(topic) and not self._steps.allowance(topic, source)
         self._steps.take(row, source, target)
         self._stamp[row] += 1
         self._enter(np.array([row]))
         for broker in sorted({*members, target}):
             self._refresh(broker)
-        if topic and not self._steps.left(topic, target):
+        if topic and not self._steps.allowance(topic, target):
             self._close(topic, target)
 
     def _close(self, topic: int, target: int) -> None:
@@ -108,17 +108,17 @@ class ReplicaExchanges:
     def _search(self, broker: int, targets: Ints) -> None:
         """Move the marks of some targets on to the first unchanged partition that may go there."""
         rows = self._givers[broker]
-        left, many = targets, CHUNK
+        pending, many = targets, CHUNK
         at = int(self._mark[broker, targets].min(initial=len(rows)))
-        while len(left) and at < len(rows):
+        while len(pending) and at < len(rows):
             some = rows[at : at + many]
-            may = self._steps.legal(some, broker)[:, left] & ~self._changed[some, None]
-            may &= np.arange(at, at + len(some))[:, None] >= self._mark[broker, left]
+            may = self._steps.legal(some, broker)[:, pending] & ~self._changed[some, None]
+            may &= np.arange(at, at + len(some))[:, None] >= self._mark[broker, pending]
             ends = may.any(axis=0)
-            self._mark[broker, left[ends]] = at + may.argmax(axis=0)[ends]
-            left = left[~ends]
+            self._mark[broker, pending[ends]] = at + may.argmax(axis=0)[ends]
+            pending = pending[~ends]
             at, many = at + len(some), min(2 * many, MOST)
-        self._mark[broker, left] = len(rows)
+        self._mark[broker, pending] = len(rows)
 
     def _enter(self, rows: Ints, *, only_back: bool = False) -> None:
         """Put all edges of some partitions into the heaps, or those that lead back."""
@@ -163,7 +163,7 @@ class ReplicaExchanges:
         """The cheapest entry that holds still."""
         while heap:
             row = heap[0][2]
-            if heap[0][3] == self._stamp[row] and self._steps.left(
+            if heap[0][3] == self._stamp[row] and self._steps.allowance(
                 self._steps.topic_of(row), target
             ):
                 return heap[0]

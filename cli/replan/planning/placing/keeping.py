@@ -173,9 +173,9 @@ class Filler:
         least, racks = min(lies_in, reachable), self._racks_of(kept)
         there: list[int] = []
         for broker in sorted(spare, key=lambda b: self._rack[b] in racks):
-            left = number - len(there) - 1
+            places = number - len(there) - 1
             after = racks | {self._rack[broker]}
-            if left >= 0 and (len(after) > len(racks) or len(after) + left >= least):
+            if places >= 0 and (len(after) > len(racks) or len(after) + places >= least):
                 there.append(broker)
                 racks = after
         return there
@@ -222,8 +222,8 @@ class Filler:
         by_rack = [self._open_in[number].get(rack, []) for rack in self._racks[number]]
         order = list(range(len(by_rack)))
         if not declared and partition.factor % len(by_rack):
-            left = self.spread.left_of(partition.row)
-            may = [[b for b in free if left[b] > 0] for free in by_rack]
+            allowance = self.spread.allowance_of(partition.row)
+            may = [[b for b in free if allowance[b] > 0] for free in by_rack]
             load = [
                 self._loads.least(some or free, partition.size)
                 for some, free in zip(may, by_rack, strict=True)
@@ -325,7 +325,7 @@ class Filler:
         more = [at for at, many in enumerate(there) if many > floor]
         first = more if len(more) <= extras else []  # each keeps what it has
         others = [at for at in range(len(racks)) if at not in first]
-        left = self.spread.left_of(partition.row)
+        allowance = self.spread.allowance_of(partition.row)
         leaving = self._homes(partition, [b for b in partition.base if b not in kept])
         free, keys = {}, {}
         for at in others:
@@ -335,7 +335,7 @@ class Filler:
                 opens, leads, stays, lies, load, broker = min(drops)
                 hurt = (-opens, -leads, -stays, -lies, -load, -broker)
             able = [b for b in open_in.get(racks[at], ()) if b not in kept]
-            may = [b for b in able if left[b] > 0]
+            may = [b for b in able if allowance[b] > 0]
             free[at] = may or able
             keys[at] = (hurt, not may, -leaving.count(racks[at]))
         tied = Counter(keys.values())
@@ -415,9 +415,9 @@ class Filler:
 
     def _spreading(self, partition: _Partition, among: list[int]) -> list[int]:
         """Those that may hold more of the topic; or those that hold least above what they may, if none may."""
-        left = self.spread.left_of(partition.row)
-        most = min(max([left[b] for b in among], default=0), 1)
-        return [b for b in among if left[b] >= most]
+        allowance = self.spread.allowance_of(partition.row)
+        most = min(max([allowance[b] for b in among], default=0), 1)
+        return [b for b in among if allowance[b] >= most]
 
     def _best(self, partition: _Partition, among: list[int]) -> int:
         """The broker that gets the replica, of those with room."""

@@ -167,7 +167,7 @@ def _shares(
 def _spread_topics(steps: LeaderSteps) -> None:
     """Take leaderships from who leads more of a topic than its share, rounded up, and one."""
     spread = steps.spread
-    leads = spread.most - spread.left
+    leads = spread.most - spread.allowance
     crowded = [
         (topic, broker)
         for topic, broker in np.argwhere(leads > spread.fair).tolist()
@@ -179,7 +179,7 @@ def _spread_topics(steps: LeaderSteps) -> None:
         ends = np.searchsorted(of[by_topic], [topic, topic + 1])
         rows = by_topic[ends[0] : ends[1]]
         for row in rows[steps.lists[rows, 0] == broker].tolist():
-            leads = spread.most[topic] - spread.left[topic]
+            leads = spread.most[topic] - spread.allowance[topic]
             if leads[broker] <= spread.fair[topic, broker]:
                 break
             free = spread.fair[topic, : steps.brokers] - leads[: steps.brokers]

@@ -79,7 +79,7 @@ class Loads:
             np.add.at(taken, brokers[there], sizes[there])
         self._put(number.tolist(), taken.tolist())
         for room in (self._room, self._below):
-            room[:] = [left - int(gone) for left, gone in zip(room, taken, strict=True)]
+            room[:] = [free - int(gone) for free, gone in zip(room, taken, strict=True)]
 
     def _put(self, replicas: Sequence[int], bytes_: Sequence[int]) -> None:
         for broker, (number, size) in enumerate(zip(replicas, bytes_, strict=True)):

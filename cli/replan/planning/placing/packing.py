@@ -170,17 +170,17 @@ class Packing:
         rows, source, target = units.rows[pair, at], units.gives[pair, 0], units.gets[pair, 0]
         mine, theirs = (source, target) if over else (target, source)
         by_mine = np.argsort(mine, kind="stable")
-        left, gains = np.ones(len(self._steps.size), dtype=bool), np.zeros_like(others)
+        unused, gains = np.ones(len(self._steps.size), dtype=bool), np.zeros_like(others)
         gains[promising] = self._gain(int(worst[0]), promising)
         steps: list[_Goes] = []
         for broker in worst.tolist():
             start, end = np.searchsorted(mine[by_mine], [broker, broker + 1])
             some = by_mine[start:end]
-            some = some[others[theirs[some]] & left[rows[some]]]
+            some = some[others[theirs[some]] & unused[rows[some]]]
             best = graded.best(some)
             if best is None or graded.grade[best] > (-GRADES if gains.any() else -GRADES // 2):
                 continue
-            others[theirs[best]] = gains[theirs[best]] = left[rows[best]] = False
+            others[theirs[best]] = gains[theirs[best]] = unused[rows[best]] = False
             steps.append(((int(rows[best]), int(source[best]), int(target[best])),))
         return steps
 
@@ -384,8 +384,8 @@ class Packing:
         best = self._best(graded, legal.shape)
         if best is None:
             return None
-        left, at = divmod(best.at, back.rows.shape[1])
-        pair, of = divmod(left, legal.shape[1])
+        place, at = divmod(best.at, back.rows.shape[1])
+        pair, of = divmod(place, legal.shape[1])
         source, target = int(gives[pair, 0]), int(gets[pair, 0])
         goes = [(int(rows[pair, of]), source, target) for rows in units]
         return best.step((*goes, (int(back.rows[pair, at]), target, source)))
@@ -402,8 +402,8 @@ class Packing:
         if best is None:
             return None
         place = int(np.ravel_multi_index([at[best] for at in graded.at], shape))
-        left = int(self._aimed.excess.sum()) - int(graded.brings[best])
-        return _Best(place, int(graded.grade[best]), left, int(graded.copied[best]))
+        excess = int(self._aimed.excess.sum()) - int(graded.brings[best])
+        return _Best(place, int(graded.grade[best]), excess, int(graded.copied[best]))
 
     def _graded(
         self, source: Ints, target: Ints, gone: Callable[[Ints], Ints], copied: Ints, legal: Flags

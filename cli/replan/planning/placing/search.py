@@ -278,10 +278,12 @@ class _Pass:
     def _take(self, row: int, ways: list[tuple[int, list[int]]]) -> bool:
         """The best step of one partition, if any still brings something."""
         gives, takes = self._gives, self._takes
-        left = self._steps.spread.left_of(int(self._steps.rows[row]))
-        ways.sort(key=lambda way: (-gives[way[0]], left[way[0]], way[0]))
+        allowance = self._steps.spread.allowance_of(int(self._steps.rows[row]))
+        ways.sort(key=lambda way: (-gives[way[0]], allowance[way[0]], way[0]))
         for source, targets in ways:
-            able = [(-takes[b], -left[b], b) for b in targets if takes[b] > 0 and left[b] > 0]
+            able = [
+                (-takes[b], -allowance[b], b) for b in targets if takes[b] > 0 and allowance[b] > 0
+            ]
             if gives[source] > 0 and able:
                 target = min(able)[2]
                 self._steps.take(row, source, target)

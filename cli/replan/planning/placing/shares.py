@@ -88,20 +88,20 @@ def shared_out(
     parts = [Fraction(0)] * len(weights)
     rest = Fraction(total)
     every = [i for i, weight in enumerate(weights) if weight and most[i] > 0]
-    left = every
-    while left and rest > 0:
-        level = (rest + sum(base[i] for i in left)) / sum(weights[i] for i in left)
-        part = {i: level * weights[i] - base[i] for i in left}
-        under = [i for i in left if part[i] < 0]
-        over = [i for i in left if part[i] > most[i]]
+    sharing = every
+    while sharing and rest > 0:
+        level = (rest + sum(base[i] for i in sharing)) / sum(weights[i] for i in sharing)
+        part = {i: level * weights[i] - base[i] for i in sharing}
+        under = [i for i in sharing if part[i] < 0]
+        over = [i for i in sharing if part[i] > most[i]]
         if under:  # who has more than the others together come to gets nothing
-            left = [i for i in left if i not in under]
+            sharing = [i for i in sharing if i not in under]
             continue
-        for i in over or left:
+        for i in over or sharing:
             parts[i] = min(part[i], Fraction(most[i]))
             rest -= parts[i]
         every = [i for i in every if i not in over] if over else []
-        left = every  # where some are full, those that have more may get something as well
+        sharing = every  # where some are full, those that have more may get something as well
     return parts
 
 

@@ -40,11 +40,11 @@ class TopicSpread:
         """
         self._count, self._heads = at.count, heads
         topics, others = problem.partitions.topic, problem.elsewhere
-        known = self._counted_topics(problem, rows)
-        self.of: Ints = _numbers(topics, known)
+        counted = self._counted_topics(problem, rows)
+        self.of: Ints = _numbers(topics, counted)
         """The number of each partition's topic; 0: nothing is counted."""
-        mine, theirs = np.flatnonzero(self.of), _numbers(others.topic, known)
-        number, of = len(known) + 1, self.of[mine]
+        mine, theirs = np.flatnonzero(self.of), _numbers(others.topic, counted)
+        number, of = len(counted) + 1, self.of[mine]
         there = np.flatnonzero(theirs)
         elsewhere = self._held(at, others.lists, there, theirs[there], number)
         had = elsewhere + self._held(at, problem.partitions.current, mine, of, number)
@@ -66,49 +66,50 @@ class TopicSpread:
         most[0] = ANY
         self.most: Matrix = most
         """Shape (topics, brokers and one for those that are not registered)."""
-        self.left: Matrix = most - has
-        self._asked: tuple[int, list[int]] = (-1, [])
+        self.allowance: Matrix = most - has
+        """How many more each may take, in the shape of `most`; below 0 where it holds too many."""
+        self._last_allowances: tuple[int, list[int]] = (-1, [])
         """The partition that was asked about last, and the answer, until something is taken."""
 
     def take(self, partition: int, leaving: Iterable[int], coming: Iterable[int]) -> None:
         """Count what some brokers lose and others get of a partition."""
         of = self.of[partition]
-        self._asked = (-1, [])
+        self._last_allowances = (-1, [])
         if of:
             for broker in leaving:
-                self.left[of, min(broker, self._count)] += 1
+                self.allowance[of, min(broker, self._count)] += 1
             for broker in coming:
-                self.left[of, min(broker, self._count)] -= 1
+                self.allowance[of, min(broker, self._count)] -= 1
 
     def keep(self) -> None:
         """What a broker has given by now that was above its share it does not get back."""
-        has = self.most - self.left
+        has = self.most - self.allowance
         self.most[1:] = np.minimum(self.most, np.maximum(self.fair, has))[1:]
-        self.left = self.most - has
-        self._asked = (-1, [])
+        self.allowance = self.most - has
+        self._last_allowances = (-1, [])
 
-    def left_of(self, partition: int) -> list[int]:
-        """How many each broker may take of the partition's topic."""
-        if self._asked[0] != partition:
-            self._asked = (partition, self.left[self.of[partition]].tolist())
-        return self._asked[1]
+    def allowance_of(self, partition: int) -> list[int]:
+        """How many more each broker may take of the partition's topic, by its position."""
+        if self._last_allowances[0] != partition:
+            self._last_allowances = (partition, self.allowance[self.of[partition]].tolist())
+        return self._last_allowances[1]
 
     def held(self, partition: int) -> list[int]:
         """What each broker has of the partition's topic."""
         of = self.of[partition]
-        counts: list[int] = (self.most[of] - self.left[of]).tolist()
+        counts: list[int] = (self.most[of] - self.allowance[of]).tolist()
         return counts
 
     def _counted_topics(self, problem: PlacementProblem, rows: Ints) -> Ints:
         topics, others = problem.partitions.topic, problem.elsewhere.topic
-        known = np.unique(topics[rows])
-        number = len(known) + 1
-        many = np.bincount(_numbers(topics, known), minlength=number)
-        many += np.bincount(_numbers(others, known), minlength=number)
+        of_rows = np.unique(topics[rows])
+        number = len(of_rows) + 1
+        many = np.bincount(_numbers(topics, of_rows), minlength=number)
+        many += np.bincount(_numbers(others, of_rows), minlength=number)
         new = (problem.partitions.base[rows] < 0).all(axis=1)
         ruled = most_by_rule(problem)[problem.partitions.rule[rows]] < ANY
-        counted: Ints = known[
-            (many[1:] > FEW - self._heads) | np.isin(known, topics[rows][new | ruled])
+        counted: Ints = of_rows[
+            (many[1:] > FEW - self._heads) | np.isin(of_rows, topics[rows][new | ruled])
         ]
         return counted
 
@@ -151,12 +152,12 @@ def most_by_rule(problem: PlacementProblem) -> Ints:
     return np.array(most, dtype=np.int64)
 
 
-def _numbers(topics: Ints, known: Ints) -> Ints:
+def _numbers(topics: Ints, among: Ints) -> Ints:
     """The place of each topic among the known ones, from 1 on; 0 of others."""
-    if not len(known):
+    if not len(among):
         return np.zeros(len(topics), dtype=np.int64)
-    place = np.minimum(np.searchsorted(known, topics), len(known) - 1)
-    numbers: Ints = np.where(known[place] == topics, place + 1, 0)
+    place = np.minimum(np.searchsorted(among, topics), len(among) - 1)
+    numbers: Ints = np.where(among[place] == topics, place + 1, 0)
     return numbers
 
 

@@ -68,9 +68,9 @@ class Steps(ABC):
         """The number of the partition's topic, 0 where it is always spread."""
         return int(self.spread.of[self.rows[row]])
 
-    def left(self, topic: int, broker: int) -> int:
+    def allowance(self, topic: int, broker: int) -> int:
         """How many more of a topic a broker may have."""
-        return int(self.spread.left[topic, broker])
+        return int(self.spread.allowance[topic, broker])
 
     def take(self, row: int, source: int, target: int) -> None:
         """Take one unit, which keeps its place in the list."""
@@ -107,10 +107,10 @@ class Steps(ABC):
         """How many more of some topics some brokers may have on this way; in the shape of both together."""
         if self.way is Way.ANYWHERE:
             return np.full(np.broadcast_shapes(topics.shape, to.shape), ANY, dtype=np.int32)
-        left: Matrix = self.spread.left[topics, to]
+        allowance: Matrix = self.spread.allowance[topics, to]
         if self.way is Way.CROWDED:
-            left = left - self.spread.most[topics, to] + self.spread.ruled[topics]
-        return left
+            allowance = allowance - self.spread.most[topics, to] + self.spread.ruled[topics]
+        return allowance
 
     def copied(self, rows: Ints, source: int | Ints, target: int | Ints) -> Ints:
         """The bytes that it costs, whether it may or not; in the shape of all together."""

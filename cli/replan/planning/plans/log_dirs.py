@@ -126,7 +126,7 @@ class DirRooms(Struct):
     """By path, in their order."""
     takes: frozenset[str]
     """Those in which replicas may be made."""
-    left: list[int | None]
+    rooms: list[int | None]
     """Bytes, by volume; None: not known."""
 
     @classmethod
@@ -146,12 +146,12 @@ class DirRooms(Struct):
     @property
     def largest(self) -> int:
         """The most that any of them can take."""
-        return max((self.left[self.volume_of[path]] or 0 for path in self.takes), default=0)
+        return max((self.rooms[self.volume_of[path]] or 0 for path in self.takes), default=0)
 
     @property
     def whole(self) -> int:
         """What all of them together can take."""
-        return sum(self.left[volume] or 0 for volume in {self.volume_of[p] for p in self.takes})
+        return sum(self.rooms[volume] or 0 for volume in {self.volume_of[p] for p in self.takes})
 
     def taken(self, size: int, away_from: str | None = None) -> str | None:
         """Where so many bytes go, the one with most room; None where they do not fit.
@@ -160,12 +160,12 @@ class DirRooms(Struct):
         """
         here = None if away_from is None else self.volume_of[away_from]
         open_ = [(p, of) for p, of in self.volume_of.items() if p in self.takes and of != here]
-        for path, volume in sorted(open_, key=lambda item: -(self.left[item[1]] or 0)):
-            room = self.left[volume]
+        for path, volume in sorted(open_, key=lambda item: -(self.rooms[item[1]] or 0)):
+            room = self.rooms[volume]
             if room is None:
                 return path
             if room >= size:
-                self.left[volume] = room - size
+                self.rooms[volume] = room - size
                 return path
         return None
 

@@ -145,13 +145,13 @@ def lost(logs: Mapping[BrokerId, ReplicaLog], leader: BrokerId) -> tuple[Tail, .
     tails_lost: list[Tail] = []
     whole: list[Tail] = []
     for tail in sorted(tails(logs, leader), key=lambda t: t.records, reverse=True):
-        log, left = logs[tail.broker], [tail]
+        log, rest = logs[tail.broker], [tail]
         for other in whole:
             begin = max(other.begin, log.start)
             end = min(_same(log, logs[other.broker]), other.end)
-            left = [part for of in left for part in _without(of, begin, end)]
+            rest = [part for of in rest for part in _without(of, begin, end)]
         whole.append(tail)
-        tails_lost += left
+        tails_lost += rest
     return tuple(sorted(tails_lost, key=lambda t: t.records, reverse=True))
 
 

@@ -32,7 +32,7 @@ _HIGHEST_EPOCH = 2**31 - 2
 """Where a broker does not know the partition's."""
 
 
-class _Known(Struct):
+class _ReplicaAnswers(Struct):
     """What one replica has answered so far."""
 
     end: LogEnd
@@ -44,12 +44,12 @@ class _Known(Struct):
         exact = self.answers.get(epoch)
         if exact is not None:
             return exact
-        for asked, answer in self.answers.items():
-            if answer.epoch <= epoch <= asked and answer.epoch != NO_LEADER_EPOCH:
+        for requested, answer in self.answers.items():
+            if answer.epoch <= epoch <= requested and answer.epoch != NO_LEADER_EPOCH:
                 return answer
         if any(
-            asked <= epoch
-            for asked, answer in self.answers.items()
+            requested <= epoch
+            for requested, answer in self.answers.items()
             if answer.epoch == NO_LEADER_EPOCH
         ):
             return EpochEnd(NO_LEADER_EPOCH)
@@ -66,9 +66,9 @@ class _Known(Struct):
             step = highest + 1 - above
             return EpochEnd(NO_LEADER_EPOCH) if above == 0 else max(0, above - max(1, step))
         answer = max(within, key=lambda f: f.epoch)
-        asked = max(a for a, f in self.answers.items() if f.epoch == answer.epoch)
-        if answer.end < self.end.end and asked + 1 < above:
-            return (asked + above) // 2
+        requested = max(a for a, f in self.answers.items() if f.epoch == answer.epoch)
+        if answer.end < self.end.end and requested + 1 < above:
+            return (requested + above) // 2
         return self._written(answer)
 
     def _written(self, answer: EpochEnd) -> EpochEnd | int:
@@ -108,7 +108,9 @@ class Probing:
     ) -> None:
         self._wanted = wanted
         self._earlier = {name: _epochs(earlier_logs.get(name, {})) for name in wanted}
-        self._known: dict[TopicPartition, dict[BrokerId, _Known]] = {n: {} for n in wanted}
+        self._replicas: dict[TopicPartition, dict[BrokerId, _ReplicaAnswers]] = {
+            n: {} for n in wanted
+        }
         self._failed: dict[TopicPartition, dict[BrokerId, ProbeFailure]] = {n: {} for n in wanted}
 
     def ends_wanted(self) -> dict[BrokerId, list[TopicPartition]]:
@@ -124,39 +126,39 @@ class Probing:
                 if isinstance(answer, ProbeFailure):
                     self._failed[name][broker] = answer
                 else:
-                    self._known[name][broker] = _Known(answer)
+                    self._replicas[name][broker] = _ReplicaAnswers(answer)
 
     def epochs_wanted(self) -> dict[BrokerId, dict[TopicPartition, int]]:
         """The next round: at most one epoch of each replica; empty once all is known."""
         by_broker: dict[BrokerId, dict[TopicPartition, int]] = {}
-        for name, known in self._known.items():
-            for broker, epoch in _questions(known, self._earlier[name]):
+        for name, replicas in self._replicas.items():
+            for broker, epoch in _questions(replicas, self._earlier[name]):
                 by_broker.setdefault(broker, {}).setdefault(name, epoch)
         return by_broker
 
     def with_epochs(
         self,
-        asked: Mapping[BrokerId, Mapping[TopicPartition, int]],
+        epochs: Mapping[BrokerId, Mapping[TopicPartition, int]],
         answers: Mapping[BrokerId, Mapping[TopicPartition, EpochEnd | ProbeFailure]],
     ) -> None:
         """Take in the answers of one round."""
-        for broker, of in asked.items():
+        for broker, of in epochs.items():
             for name, epoch in of.items():
                 answer = answers[broker][name]
                 if isinstance(answer, ProbeFailure):
                     self._failed[name][broker] = answer
-                    del self._known[name][broker]
+                    del self._replicas[name][broker]
                 else:
-                    self._known[name][broker].answers[epoch] = answer
+                    self._replicas[name][broker].answers[epoch] = answer
 
-    def found(self) -> dict[TopicPartition, LogsFound]:
+    def logs(self) -> dict[TopicPartition, LogsFound]:
         """What all answers mean."""
-        return {name: self._found(name) for name in self._wanted}
+        return {name: self._logs_of(name) for name in self._wanted}
 
-    def _found(self, name: TopicPartition) -> LogsFound:
+    def _logs_of(self, name: TopicPartition) -> LogsFound:
         logs: dict[BrokerId, LogFound] = dict(self._failed[name])
-        for broker, known in self._known[name].items():
-            log = known.log()
+        for broker, replica in self._replicas[name].items():
+            log = replica.log()
             if log is not None:
                 logs[broker] = log
         return dict(sorted(logs.items()))
@@ -168,10 +170,10 @@ def _epochs(logs: LogsFound) -> list[int]:
 
 
 def _questions(
-    known: Mapping[BrokerId, _Known], earlier: Collection[int]
+    replicas: Mapping[BrokerId, _ReplicaAnswers], earlier: Collection[int]
 ) -> Iterator[tuple[BrokerId, int]]:
     """Of the last epochs first; then where logs part; at last of the epochs that logs which are silent now have."""
-    last = {broker: of.last() for broker, of in known.items()}
+    last = {broker: of.last() for broker, of in replicas.items()}
     open_ends = [(broker, epoch) for broker, epoch in last.items() if isinstance(epoch, int)]
     if open_ends:
         yield from open_ends
@@ -179,25 +181,25 @@ def _questions(
     ends = {b: end.epoch for b, end in last.items() if isinstance(end, EpochEnd)}
     parted = True
     for one, other in combinations(sorted(ends, key=lambda b: (ends[b], b)), 2):
-        question = _parting_question(known, one, other, ends[one])
+        question = _parting_question(replicas, one, other, ends[one])
         if question is not None:
             yield question
             parted = False
     if parted:
-        for broker, of in known.items():
+        for broker, of in replicas.items():
             yield from ((broker, epoch) for epoch in earlier if of.at(epoch) is None)
 
 
 def _parting_question(
-    known: Mapping[BrokerId, _Known], one: BrokerId, other: BrokerId, epoch: int
+    replicas: Mapping[BrokerId, _ReplicaAnswers], one: BrokerId, other: BrokerId, epoch: int
 ) -> tuple[BrokerId, int] | None:
     """The next question on where two logs part, from the last epoch of the one whose is not the larger."""
     while epoch != NO_LEADER_EPOCH:
-        answer = known[other].at(epoch)
+        answer = replicas[other].at(epoch)
         if answer is None:
             return other, epoch
         if answer.epoch == epoch:
-            mine = known[one].at(epoch)
+            mine = replicas[one].at(epoch)
             return None if mine is not None else (one, epoch)
         one, other, epoch = other, one, answer.epoch
     return None

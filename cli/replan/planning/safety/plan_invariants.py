@@ -134,9 +134,9 @@ def arrives(
         leader_rules={p: r for p, r in placement.leader_rules.items() if not r.balanced},
     )
     wanted = lay_overlays(Alignment.of(declared, after))
-    left = compare(wanted.table, after.partitions, wanted.rows).table
-    there = np.flatnonzero(np.asarray(left.column("kind")) != DifferenceKind.MISSING)
-    for row in take(left, there).to_pylist():
+    remaining = compare(wanted.table, after.partitions, wanted.rows).table
+    there = np.flatnonzero(np.asarray(remaining.column("kind")) != DifferenceKind.MISSING)
+    for row in take(remaining, there).to_pylist():
         name = TopicPartition(row["topic"], row["partition"])
         yield Broken(
             "arrives",

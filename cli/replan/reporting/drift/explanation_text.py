@@ -185,7 +185,7 @@ def _held(explanation: Explanation) -> Iterator[ExplanationLine]:
         yield from (("conflict", text) for text in [first, *(f"    {c}" for c in constraints)])
     for exceeded in explanation.exceeded:
         limit = exceeded.limit
-        whole, most = limit.measure.amounts(exceeded.found, limit.most)
+        whole, most = limit.measure.amounts(exceeded.amount, limit.most)
         yield (
             "held by",
             f"limit {limit.measure} {most} at {limit.where}: the whole plan has {whole}",
@@ -245,7 +245,7 @@ def render_explanation_json(explanation: Explanation, policy: Sequence[ByPolicy]
             for c in explanation.conflicts
         ],
         "limitsExceeded": [
-            {"limit": e.limit.measure, "most": e.limit.most, "found": e.found}
+            {"limit": e.limit.measure, "most": e.limit.most, "found": e.amount}
             for e in explanation.exceeded
         ],
         "unbalanced": [dict(u.facts) for u in explanation.unbalanced],
