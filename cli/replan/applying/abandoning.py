@@ -165,11 +165,16 @@ def restored(
             ThrottleInput(look.topics, look.rates, history),
             keep_rates=False,
         )
-        left = settings.quarantine_seconds - late
-        if tick.quiet and waits and report is not None and reported - left >= WATCH_COUNTED_SECONDS:
-            reported = left
+        seconds_left = settings.quarantine_seconds - late
+        if (
+            tick.quiet
+            and waits
+            and report is not None
+            and reported - seconds_left >= WATCH_COUNTED_SECONDS
+        ):
+            reported = seconds_left
             report(
-                f"restored; for {max(left, 0):.0f} s more a change that was sent before may arrive, "
+                f"restored; for {max(seconds_left, 0):.0f} s more a change that was sent before may arrive, "
                 "and is put back then"
             )
         last = min(max(began, started), started + settings.quarantine_seconds)
@@ -186,10 +191,12 @@ def restored(
         repeats = repeats.wanted(wanted).answered(sent, answers, ports.clock.now())
         if any(isinstance(answer, OutcomeUnknown) for answer in answers.configs.values()):
             began = ports.clock.now()
-        left = began + settings.quarantine_seconds - ports.clock.now()
+        seconds_left = began + settings.quarantine_seconds - ports.clock.now()
         if waits or tick.removals or tick.additions:  # what was only written down is not looked for
             ports.clock.sleep(
-                min(settings.poll_seconds, left) if left > 0 else settings.poll_seconds
+                min(settings.poll_seconds, seconds_left)
+                if seconds_left > 0
+                else settings.poll_seconds
             )
 
 

@@ -219,12 +219,16 @@ class AdmissionQueue(Struct, frozen=True):
         return tuple(sorted((*self.deferred, *fresh))) if fresh else self.deferred
 
     def _passed_over_after(self, changes: Mapping[int, Phase]) -> Layered[int, int]:
-        known = self.passed_over
-        again = {p: known.get(p, 0) + 1 for p, of in changes.items() if isinstance(of, Parked)}
+        passed_over = self.passed_over
+        again = {
+            p: passed_over.get(p, 0) + 1 for p, of in changes.items() if isinstance(of, Parked)
+        }
         begun = [
-            p for p, of in changes.items() if p in known and not isinstance(of, Parked | Deferred)
+            p
+            for p, of in changes.items()
+            if p in passed_over and not isinstance(of, Parked | Deferred)
         ]
-        return known.changed(again, begun) if again or begun else known
+        return passed_over.changed(again, begun) if again or begun else passed_over
 
 
 def _reserves(passed_over: int) -> bool:
@@ -291,18 +295,18 @@ class Room(Struct, frozen=True):
         copies = {p: b for p, b in self.promised.get(broker, {}).items() if p != partition}
         moves = {p: to for p, to in self.within.get(broker, {}).items() if p != partition}
         there = {p: d.path for d in dirs for p in copies if _lies_in(p, d)}
-        known, most, least = Counter[str](), Counter[str](), Counter[str]()
+        certain, most, least = Counter[str](), Counter[str](), Counter[str]()
         for d in dirs:
             most[d.path] = d.logs + sum(path == d.path for path, _ in moves.values())
             least[d.path] = d.logs - sum(_lies_in(p, d) for p in moves)
         for path, size in (*moves.values(), *((path, copies[p]) for p, path in there.items())):
-            known[path] += size
+            certain[path] += size
         coming = sorted((b for p, b in copies.items() if p not in there), reverse=True)
         logs = [most[d.path] for d in dirs if not d.cordoned]
         heapify(logs)
         for _ in coming if logs else ():
             heapreplace(logs, logs[0] + 1)
-        return _Coming(on_volumes, known, coming, least, logs[0] if logs else 0)
+        return _Coming(on_volumes, certain, coming, least, logs[0] if logs else 0)
 
 
 class _Turn(Struct, frozen=True):
@@ -315,7 +319,7 @@ class _Coming(Struct, frozen=True):
     """What comes to the directories of a broker."""
 
     volumes: Sequence[Volume]
-    known: Mapping[str, int]
+    certain: Mapping[str, int]
     """Bytes that come to a directory for certain."""
     free: list[int]
     """Bytes of each copy for which Kafka has yet to choose a directory, the largest first."""
@@ -344,8 +348,8 @@ class _Coming(Struct, frozen=True):
         return 0 if directory.cordoned else max(0, self.fewest - self.least[directory.path] + 1)
 
     def _turn(self, directory: LogDir, volume: Volume, copies: int) -> _Turn:
-        known = sum(self.known[d.path] for d in volume)
-        return _Turn(directory, known + sum(self.free[:copies]))
+        certain = sum(self.certain[d.path] for d in volume)
+        return _Turn(directory, certain + sum(self.free[:copies]))
 
 
 def _no_room(turn: _Turn, size: int, *, within: bool = False) -> NoRoom | None:

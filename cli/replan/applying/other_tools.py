@@ -69,7 +69,7 @@ class OtherCopies(Struct, frozen=True):
 
     began: float | None = None
     """Since when they are looked for; None where they are not."""
-    found: Mapping[TopicPartition, Reassignment] = field(default_factory=dict)
+    reassignments: Mapping[TopicPartition, Reassignment] = field(default_factory=dict)
     """Listed or missing."""
     listed_at: Mapping[TopicPartition, float] = field(default_factory=dict)
     progress: Mapping[tuple[TopicPartition, BrokerId], int | None] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class OtherCopies(Struct, frozen=True):
         listed = not_ours(look, ledger)
         missing = {
             name: running
-            for name, running in self.found.items()
+            for name, running in self.reassignments.items()
             if name not in listed and now - self.listed_at[name] < agreeing_seconds
         }
         foreign = listed | missing
@@ -95,7 +95,7 @@ class OtherCopies(Struct, frozen=True):
             foreign,
             {n: now if n in listed else self.listed_at[n] for n in foreign},
             dict(self._progress(look, foreign)),
-            self.total + len(listed.keys() - self.found.keys()),
+            self.total + len(listed.keys() - self.reassignments.keys()),
         )
 
     def _progress(
@@ -111,22 +111,26 @@ class OtherCopies(Struct, frozen=True):
 
     def over(self, now: float, agreeing_seconds: float) -> bool:
         """Whether none is left: none was listed for long enough."""
-        return self.began is not None and not self.found and now - self.began >= agreeing_seconds
+        return (
+            self.began is not None
+            and not self.reassignments
+            and now - self.began >= agreeing_seconds
+        )
 
     @property
     def replicas(self) -> dict[TopicPartition, Replicas]:
         """The replicas of each that are being added: whose sizes show whether it moves."""
-        return {name: running.adding for name, running in self.found.items()}
+        return {name: running.adding for name, running in self.reassignments.items()}
 
     @property
     def brokers(self) -> set[BrokerId]:
         """All that send or receive."""
-        return {b for running in self.found.values() for b in running.replicas}
+        return {b for running in self.reassignments.values() for b in running.replicas}
 
     def copies(self, look: Look) -> list[ThrottledCopy]:
         """All of them, as throttles see copies."""
         copies = []
-        for name, running in sorted(self.found.items()):
+        for name, running in sorted(self.reassignments.items()):
             state = look.partitions.get(name)
             stays = set(running.original).difference(running.removing)
             isr = running.original if state is None else state.isr

@@ -606,8 +606,8 @@ def unless_quarantined(given: PartitionInput, own: MoveRecord, ask: Request) -> 
     asked = own.asked
     if asked is None or asked.confirmed or (asked.kind, asked.replicas) == (ask.kind, ask.replicas):
         return ask
-    left = given.quarantine_seconds or 0.0
-    return Hold(OutcomePending(asked.kind, asked.replicas, ask.kind, left))
+    seconds = given.quarantine_seconds or 0.0
+    return Hold(OutcomePending(asked.kind, asked.replicas, ask.kind, seconds))
 
 
 def judge_cancelled(given: PartitionInput) -> tuple[MoveRecord | None, MoveVerdict]:

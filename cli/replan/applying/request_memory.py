@@ -131,8 +131,8 @@ class RequestMemory(Struct, Generic[_S], frozen=True):
     def arrives_within(self, subject: _S, now: float, quarantine_seconds: float) -> float | None:
         """For how many seconds an earlier request may still arrive; None where none may."""
         since = self.unknown_since.get(subject)
-        left = 0.0 if since is None else quarantine_seconds - (now - since)
-        return left if left > 0 else None
+        seconds = 0.0 if since is None else quarantine_seconds - (now - since)
+        return seconds if seconds > 0 else None
 
     def without_old(self, now: float, quarantine_seconds: float) -> "RequestMemory[_S]":
         """After the quarantine a request is no longer on its way."""

@@ -88,8 +88,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         is enough for a thousand copies."""
         return replace(self, soon_seconds=0.25, turn_seconds=0.02, rest_times=20.0)
 
-    def pause_seconds(self, took: float, *, asked: bool, elected: float | None = None) -> float:
-        """Until the next tick, after one that took so long; `asked`: its effect is to be looked for.
+    def pause_seconds(
+        self, took: float, *, awaits_effect: bool, elected: float | None = None
+    ) -> float:
+        """Until the next tick, after one that took so long; `awaits_effect`: its effect is to be looked for.
 
         `elected`: so long ago elections were asked for that have not been seen, and nothing else runs, or others wait
         for their turn. They end in some tens of milliseconds; a broker that is busy with those before shows it later,
@@ -97,7 +99,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         """
         if elected is not None:
             return min(self.poll_seconds, max(self.turn_seconds, elected / 2))
-        if asked:
+        if awaits_effect:
             return min(self.poll_seconds, max(self.soon_seconds, self.rest_times * took))
         return max(self.poll_seconds, min(2 * self.poll_seconds, self.rest_times * took))
 

@@ -290,7 +290,7 @@ def raise_step(
         standing = effective_rate(configs, where[1])
         if standing is not None and standing <= rate:
             return RateStep()
-        return _set(where, SavedRate(*where, value, (str(rate),)), known=None)
+        return _set(where, SavedRate(*where, value, (str(rate),)), written=None)
     wanted = str(rate if prior.before is None else min(rate, int(prior.before)))
     if value == wanted:
         return RateStep(() if may_arrive and wanted in prior.ours else _recorded(prior, wanted))
@@ -298,13 +298,13 @@ def raise_step(
         return RateStep(note=RateChanged(*where, value))
     wiped = seen_in_place and value not in prior.ours
     ours = (*(v for v in prior.ours if v != wanted), wanted)
-    step = _set(where, SavedRate(*where, prior.before, ours), known=prior)
+    step = _set(where, SavedRate(*where, prior.before, ours), written=prior)
     return RateStep(step.records, step.change, in_place=False, wiped=wiped)
 
 
-def _set(where: RateKey, record: SavedRate, *, known: SavedRate | None) -> RateStep:
+def _set(where: RateKey, record: SavedRate, *, written: SavedRate | None) -> RateStep:
     change = broker_change(*where, ConfigOperation.SET, record.ours[-1])
-    return RateStep(() if record == known else (record,), change, in_place=False)
+    return RateStep(() if record == written else (record,), change, in_place=False)
 
 
 def _recorded(prior: SavedRate, wanted: str) -> tuple[Record, ...]:

@@ -52,22 +52,22 @@ _PROTOCOLS = frozenset({"TLS", "TLSv1.2", "TLSv1.3"})
 
 def in_librdkafkas_spelling(written: Mapping[str, str]) -> dict[str, str]:
     """The keys with all that only Java spells so put otherwise; one that stands in both spellings is refused."""
-    left = dict(written)
+    unread = dict(written)
     spelled = {
-        **_login(left),
-        **_authorities(left),
-        **_own_certificate(left),
-        **_verification(left),
+        **_login(unread),
+        **_authorities(unread),
+        **_own_certificate(unread),
+        **_verification(unread),
     }
-    for key in sorted(spelled.keys() & left.keys()):
+    for key in sorted(spelled.keys() & unread.keys()):
         raise UnsupportedKey(f"{key} is there in the Java client's spelling, too; keep one of them")
-    return {**left, **spelled}
+    return {**unread, **spelled}
 
 
-def _login(left: dict[str, str]) -> dict[str, str]:
-    config, handler = left.pop(JAAS, None), left.get(_HANDLER)
+def _login(unread: dict[str, str]) -> dict[str, str]:
+    config, handler = unread.pop(JAAS, None), unread.get(_HANDLER)
     if handler in _OWN_HANDLERS:
-        del left[_HANDLER]
+        del unread[_HANDLER]
     if not config:
         return {}
     module, options = _jaas(config)
@@ -123,10 +123,10 @@ def _named(options: Mapping[str, str], names: Mapping[str, str]) -> dict[str, st
     return {names[option]: value for option, value in options.items()}
 
 
-def _authorities(left: dict[str, str]) -> dict[str, str]:
+def _authorities(unread: dict[str, str]) -> dict[str, str]:
     """Whom to trust: a PEM file, a PKCS12 file, or certificates in the value."""
-    store = _store(left, "truststore")
-    certificates = left.pop("ssl.truststore.certificates", None)
+    store = _store(unread, "truststore")
+    certificates = unread.pop("ssl.truststore.certificates", None)
     if certificates:
         return {"ssl.ca.pem": certificates}
     if store is None:
@@ -138,12 +138,12 @@ def _authorities(left: dict[str, str]) -> dict[str, str]:
     )
 
 
-def _own_certificate(left: dict[str, str]) -> dict[str, str]:
+def _own_certificate(unread: dict[str, str]) -> dict[str, str]:
     """By what this client proves who it is; a PKCS12 file is also librdkafka's `ssl.keystore.location`."""
-    store = _store(left, "keystore")
+    store = _store(unread, "keystore")
     key, chain = (
-        left.pop("ssl.keystore.key", None),
-        left.pop("ssl.keystore.certificate.chain", None),
+        unread.pop("ssl.keystore.key", None),
+        unread.pop("ssl.keystore.certificate.chain", None),
     )
     if key or chain:
         given = {"ssl.key.pem": key, "ssl.certificate.pem": chain}
@@ -152,29 +152,29 @@ def _own_certificate(left: dict[str, str]) -> dict[str, str]:
         return {}
     if store.is_pem:
         return {name: str(store.path) for name in ("ssl.key.location", "ssl.certificate.location")}
-    left.pop("ssl.key.password", None)  # the one of a key in PKCS12 is the keystore's
+    unread.pop("ssl.key.password", None)  # the one of a key in PKCS12 is the keystore's
     keystore = read_keystore(store)
     if not keystore.key or not keystore.chain:
         raise UnsupportedKey(f"{store.key}: there is no private key with its certificate in it")
     return {"ssl.key.pem": keystore.key, "ssl.certificate.pem": keystore.chain}
 
 
-def _store(left: dict[str, str], kind: str) -> Keystore | None:
+def _store(unread: dict[str, str], kind: str) -> Keystore | None:
     location, password, _type = (
-        left.pop(f"ssl.{kind}.{name}", None) for name in ("location", "password", "type")
+        unread.pop(f"ssl.{kind}.{name}", None) for name in ("location", "password", "type")
     )
     key = f"ssl.{kind}.location"
     return Keystore(key, Path(location), password or "") if location else None
 
 
-def _verification(left: dict[str, str]) -> dict[str, str]:
+def _verification(unread: dict[str, str]) -> dict[str, str]:
     """An empty algorithm is Java's way to say none; of protocols there are those that replan speaks in any case."""
     for key in ("ssl.protocol", "ssl.enabled.protocols"):
-        named = [p.strip() for p in left.get(key, "").split(",") if p.strip()]
-        if key in left and {*named} <= _PROTOCOLS:
-            del left[key]
-    if left.get("ssl.endpoint.identification.algorithm") == "":
-        del left["ssl.endpoint.identification.algorithm"]
+        named = [p.strip() for p in unread.get(key, "").split(",") if p.strip()]
+        if key in unread and {*named} <= _PROTOCOLS:
+            del unread[key]
+    if unread.get("ssl.endpoint.identification.algorithm") == "":
+        del unread["ssl.endpoint.identification.algorithm"]
         return {"ssl.endpoint.identification.algorithm": "none"}
     return {}
 

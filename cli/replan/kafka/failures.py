@@ -158,14 +158,14 @@ def name_of(code: int) -> str:
     try:
         return ErrorCode(code).name  # kafka-python spells some of them differently
     except ValueError:
-        known = kafka_errors.get(code)
-        return f"CODE_{code}" if known is None else str(known.message)
+        error_class = kafka_errors.get(code)
+        return f"CODE_{code}" if error_class is None else str(error_class.message)
 
 
 def standard_text(code: int) -> str:
     """What Kafka says of a code where the broker adds nothing of its own."""
-    known = kafka_errors.get(code)
-    return name_of(code) if known is None else str(known.description)
+    error_class = kafka_errors.get(code)
+    return name_of(code) if error_class is None else str(error_class.description)
 
 
 def _without_objects(message: str) -> str:

@@ -21,11 +21,11 @@ class Keys:
     """The security keys of a file; each is taken once, and what is left over was not understood."""
 
     def __init__(self, written: Mapping[str, str]) -> None:
-        self._left = dict(written)
+        self._unread = dict(written)
 
     def take(self, key: str) -> str | None:
         """The value of a key, if it was written and is not empty."""
-        return self._left.pop(key, None) or None
+        return self._unread.pop(key, None) or None
 
     def require(self, key: str, because: str) -> str:
         """The value of a key that must be written."""
@@ -45,7 +45,7 @@ class Keys:
 
     def refuse_rest(self) -> None:
         """Refuse what nobody took."""
-        for key in sorted(self._left):
+        for key in sorted(self._unread):
             if key == _BROKERS_SIDE:
                 raise UnsupportedKey(f"{key} is the brokers' side; remove the line")
             if key == _HANDLER:

@@ -339,8 +339,8 @@ def _sasl(keys: Keys, *, used: bool) -> dict[str, object] | None:
         case None:
             raise UnsupportedKey("sasl.mechanism is missing; security.protocol asks for SASL")
         case _:
-            known = ", ".join((*PASSWORD_MECHANISMS, "OAUTHBEARER", "GSSAPI"))
-            raise UnsupportedKey(f"sasl.mechanism must be one of {known}")
+            mechanisms = ", ".join((*PASSWORD_MECHANISMS, "OAUTHBEARER", "GSSAPI"))
+            raise UnsupportedKey(f"sasl.mechanism must be one of {mechanisms}")
 
 
 def _oauth(keys: Keys) -> dict[str, object]:

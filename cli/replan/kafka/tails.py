@@ -45,7 +45,7 @@ class Tails:
         """
         if self._row(broker, name, begin, 1).error_code != ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE:
             return begin
-        told = self._asked(broker, Question(asking_local_start(name)), name, READ_SECONDS)
+        told = self._response(broker, Question(asking_local_start(name)), name, READ_SECONDS)
         [row] = [row for topic in told.topics for row in topic.partitions]
         if row.error_code:
             raise ClusterUnreachable(
@@ -76,7 +76,7 @@ class Tails:
 
     def _row(self, broker: BrokerId, name: TopicPartition, offset: int, most_bytes: int) -> Any:
         message = fetch({name: (offset, -1)}, replica_id=FUTURE_REPLICA, partition_bytes=most_bytes)
-        told = self._asked(broker, Question(message, unchecked(message)), name, READ_SECONDS)
+        told = self._response(broker, Question(message, unchecked(message)), name, READ_SECONDS)
         [row] = [row for topic in told.responses for row in topic.partitions]
         return row
 
@@ -88,7 +88,7 @@ class Tails:
             )
         return bytes(row.records or b"")
 
-    def _asked(
+    def _response(
         self, broker: BrokerId, question: Question, name: TopicPartition, seconds: float
     ) -> Any:
         _, answers = self._wire.round(

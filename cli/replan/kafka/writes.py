@@ -124,7 +124,7 @@ def send_once(
     wire: Wire,
     operation: Operation,
     message: Any,
-    asked: Collection[_Subject],
+    subjects: Collection[_Subject],
     rows: Callable[[Any], Iterable[tuple[_Subject, int, str | None]]],
 ) -> dict[_Subject, Answer]:
     """Send a request and answer for every partition or topic that it asks for.
@@ -139,12 +139,12 @@ def send_once(
     except BrokerResponseError as failure:
         failed = answer(int(failure.errno), reason(failure))
         whole = replace(failed, whole=True) if isinstance(failed, Rejected) else failed
-        return dict.fromkeys(asked, whole)
+        return dict.fromkeys(subjects, whole)
     except KafkaError as failure:
-        return dict.fromkeys(asked, unknown_after(failure))
+        return dict.fromkeys(subjects, unknown_after(failure))
     told = {name: answer(code, message) for name, code, message in rows(response)}
     missing = OutcomeUnknown(f"the answer to {operation.name} leaves it out")
-    return {name: told.get(name, missing) for name in asked}
+    return {name: told.get(name, missing) for name in subjects}
 
 
 def chunks(wanted: Iterable[_T], size: int) -> Iterator[list[_T]]:
@@ -172,14 +172,14 @@ def alter(
     """Apply the changes, or only ask whether Kafka would; one answer for each topic and broker among them."""
 
     def request(part: Collection[ConfigResource]) -> Any:
-        return _configs_request({r: asked[r] for r in part}, validate_only=validate_only)
+        return _configs_request({r: to_send[r] for r in part}, validate_only=validate_only)
 
     answers = refused_unasked(changes, wire.addresses.keys())
-    asked = {r: of for r, of in _by_resource(changes).items() if r not in answers}
-    topics = [r for r in asked if r[0] is ConfigScope.TOPIC]
+    to_send = {r: of for r, of in _by_resource(changes).items() if r not in answers}
+    topics = [r for r in to_send if r[0] is ConfigScope.TOPIC]
     parts = list(chunks(topics, RESOURCES_PER_REQUEST))
     own = {
-        BrokerId(int(name)): (scope, name) for scope, name in asked if scope is ConfigScope.BROKER
+        BrokerId(int(name)): (scope, name) for scope, name in to_send if scope is ConfigScope.BROKER
     }
     of_home, of_brokers = wire.round(
         [Question(request(part), forwarded=True) for part in parts],
@@ -245,17 +245,19 @@ def _invalid(message: str) -> Rejected:
     return Rejected(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST.name, message)
 
 
-def _configs_answers(asked: Sequence[ConfigResource], told: Any) -> dict[ConfigResource, Answer]:
+def _configs_answers(
+    resources: Sequence[ConfigResource], told: Any
+) -> dict[ConfigResource, Answer]:
     if isinstance(told, BrokerResponseError):
-        return dict.fromkeys(asked, answer(int(told.errno), reason(told)))
+        return dict.fromkeys(resources, answer(int(told.errno), reason(told)))
     if isinstance(told, KafkaError):
-        return dict.fromkeys(asked, unknown_after(told))
+        return dict.fromkeys(resources, unknown_after(told))
     answers: dict[tuple[int, str], Answer] = {
         (row.resource_type, row.resource_name): answer(row.error_code, row.error_message)
         for row in told.responses
     }
     missing = OutcomeUnknown("the answer leaves it out")
-    return {(scope, name): answers.get((_KINDS[scope], name), missing) for scope, name in asked}
+    return {(scope, name): answers.get((_KINDS[scope], name), missing) for scope, name in resources}
 
 
 # New partitions of topics that exist: CreatePartitions (KIP-195) with the replicas of each, sent once.

@@ -176,9 +176,9 @@ def agreeing(
                 replace(state, adding=(), removing=()) if state.adding or state.removing else state
             )
         elif runs.replicas == state.replicas:
-            known = (runs.adding, runs.removing) == (state.adding, state.removing)
+            agrees = (runs.adding, runs.removing) == (state.adding, state.removing)
             clear[name] = (
-                state if known else replace(state, adding=runs.adding, removing=runs.removing)
+                state if agrees else replace(state, adding=runs.adding, removing=runs.removing)
             )
     return clear, frozenset(shown.keys() - clear.keys())
 

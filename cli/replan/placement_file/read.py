@@ -238,8 +238,8 @@ def read_cluster(path: Path) -> tuple[str | None, str | None]:
             cluster = None if root is None else root.get("cluster")
             said |= cluster if isinstance(cluster, YamlMapping) else {}
     problems.raise_if_any()
-    known = {key: value for key, value in said.items() if isinstance(value, str)}
-    return known.get("id"), known.get("name")
+    texts = {key: value for key, value in said.items() if isinstance(value, str)}
+    return texts.get("id"), texts.get("name")
 
 
 def texts_of(paths: Sequence[Path]) -> list[Source]:

@@ -102,11 +102,11 @@ def _other_properties(wanted: Any, value: Any, schema: Schema, root: Schema) -> 
     """`additionalProperties`."""
     if not isinstance(value, dict):
         return True
-    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     return all(
         accepts(wanted, item, root)
         for key, item in value.items()
-        if key not in known and not any(re.search(p, key) for p in patterns)
+        if key not in properties and not any(re.search(p, key) for p in patterns)
     )
 
 

@@ -79,12 +79,12 @@ def _told(error: ValidationError) -> Iterator[tuple[KeyPath, str, bool]]:
 
 def _unknown_keys(error: ValidationError) -> list[str]:
     schema = cast("Schema", error.schema)
-    known = schema.get("properties", {})
+    properties = schema.get("properties", {})
     patterns = jsonschema.Draft202012Validator
     return [
         key
         for key in cast("dict[str, Any]", error.instance)
-        if key not in known
+        if key not in properties
         and not any(
             patterns({"pattern": p}).is_valid(key) for p in schema.get("patternProperties", {})
         )
@@ -92,16 +92,16 @@ def _unknown_keys(error: ValidationError) -> list[str]:
 
 
 def _unknown_key(key: str, schema: Schema) -> str:
-    known = list(schema.get("properties", {}))
+    keys = list(schema.get("properties", {}))
     renamed = schema.get("x-renamed", {}).get(key)
     if renamed is not None:
         return f"unknown key; write {renamed}"
-    near = get_close_matches(key, known, n=1, cutoff=0.6) or [
-        k for k in known if k.lower() == key.lower().replace("_", "").replace("-", "")
+    near = get_close_matches(key, keys, n=1, cutoff=0.6) or [
+        k for k in keys if k.lower() == key.lower().replace("_", "").replace("-", "")
     ]
     meant = f'did you mean "{near[0]}"? ' if near else ""
     numbers = "partition numbers, " if "patternProperties" in schema else ""
-    return f"unknown key; {meant}known here: {numbers}{', '.join(known)}"
+    return f"unknown key; {meant}known here: {numbers}{', '.join(keys)}"
 
 
 def _missing(error: ValidationError) -> str:

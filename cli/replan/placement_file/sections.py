@@ -340,8 +340,8 @@ def _balance(file: _File) -> Iterator[Declaration]:
         for measure, key in _measures(section):
             written_as = section[key]
             is_number = measure is BalanceMeasure.MAX_REPLICAS
-            asked = Fraction(int(written_as)) if is_number else parse_percentage(written_as)
-            tolerances.setdefault(measure, asked)
+            tolerance = Fraction(int(written_as)) if is_number else parse_percentage(written_as)
+            tolerances.setdefault(measure, tolerance)
             keys[measure.value] = key
         for key in ("weights", "required"):
             if key in section:

@@ -175,24 +175,26 @@ class Problem(Struct, frozen=True):
 
 
 class Problems(Struct, frozen=True):
-    """Everything that was found so far."""
+    """Everything that is wrong with the files that were read so far."""
 
-    found: dict[tuple[Where, KeyPath], Problem] = field(default_factory=dict)
+    by_place: dict[tuple[Where, KeyPath], Problem] = field(default_factory=dict)
 
     def add(self, where: Where, path: KeyPath, text: str) -> None:
         """Note a problem, unless one is already known of the same thing."""
-        self.found.setdefault((where, path), Problem(where, path, text))
+        self.by_place.setdefault((where, path), Problem(where, path, text))
 
     def sections(self, file: str) -> frozenset[str | int]:
         """The top-level keys of a file under which something is wrong."""
-        return frozenset(p.path[0] for p in self.found.values() if p.where.file == file and p.path)
+        return frozenset(
+            p.path[0] for p in self.by_place.values() if p.where.file == file and p.path
+        )
 
     def raise_if_any(self) -> None:
         """Raise BadPlacement with all problems, sorted by place; beyond twenty only their number."""
-        if not self.found:
+        if not self.by_place:
             return
         ordered = sorted(
-            self.found.values(), key=lambda p: (p.where.file, p.where.line, p.where.column)
+            self.by_place.values(), key=lambda p: (p.where.file, p.where.line, p.where.column)
         )
         mistakes = [Mistake(p.where, p.sentence) for p in ordered]
         raise MistakenPlacement(mistakes, noun="problem", way_out="repair these first")

@@ -74,8 +74,8 @@ def remove_from_blacklist(files: Sequence[Path], who: BrokerId | str) -> Path:
             edited = _edited(source, _removal(source, items, number))
             wanted = tuple(e for e in _entries(before) if _who(e) != who)
             return _save(sources, at, edited, before, wanted)
-    known = ", ".join(_named(_who(e)) for e in _entries(before)) or "nobody"
-    raise BadUsage(f"{_named(who)} is not on the leader blacklist; listed: {known}")
+    listed = ", ".join(_named(_who(e)) for e in _entries(before)) or "nobody"
+    raise BadUsage(f"{_named(who)} is not on the leader blacklist; listed: {listed}")
 
 
 def _entries(placement: Placement) -> tuple[BlacklistEntry, ...]:

@@ -209,12 +209,12 @@ def _with_rows(
     source: Source, plain: PlainRows, parser_of: Callable[[str], EventParser]
 ) -> YamlMapping | None:
     """The document with its plain rows; None where anything is wrong, or one of them is not where rows belong."""
-    problems, left = Problems(), plain.blocks.copy()
+    problems, unplaced = Problems(), plain.blocks.copy()
     try:
-        document = _Reader(source, problems, parser_of(plain.text), left).document()
+        document = _Reader(source, problems, parser_of(plain.text), unplaced).document()
     except (_Unreadable, yaml.YAMLError):
         return None
-    return None if left or problems.found else document
+    return None if unplaced or problems.by_place else document
 
 
 def _not_yaml(problem: yaml.YAMLError, text: str) -> tuple[int, str]:
@@ -321,7 +321,7 @@ class _Reader:
         items = YamlList()
         at: list[int] = []
         items.at = at
-        following, known, place, put = self.next, self.plain, at.append, items.append
+        following, plain, place, put = self.next, self.plain, at.append, items.append
         while True:
             event = following()
             kind = event.__class__
@@ -331,11 +331,11 @@ class _Reader:
             if (
                 kind is ScalarEvent
                 and not event.style
-                and event.value in known
+                and event.value in plain
                 and event.anchor is None
                 and event.tag is None
             ):
-                put(known[event.value])
+                put(plain[event.value])
             else:
                 put(self.value(event, (path, len(items)), depth + 1))
 

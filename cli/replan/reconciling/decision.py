@@ -110,7 +110,7 @@ LoopDecision = Act | Holds | Rest
 class Judged(Struct, frozen=True):
     """A deviation with when it may be put right, and why it is not now."""
 
-    found: FoundDeviation
+    deviation: FoundDeviation
     since: float
     due_at: float | None
     why_not: WhyNot | None
@@ -162,7 +162,7 @@ def decide_loop(
 ) -> LoopDecision:
     """What to do now."""
     judged = judged_by_policy(policy, deviations, memory, now)
-    due = tuple(j.found for j in judged if j.why_not is None)
+    due = tuple(j.deviation for j in judged if j.why_not is None)
     healing = _healing(due, memory)
     if healing:
         due, memory = healing, replace(memory, under=())

@@ -31,7 +31,7 @@ class ByPolicy(Struct, frozen=True):
     judged: Judged
     after_seconds: int | None
     """For how long it must have lasted; None: it is never put right."""
-    seen: bool
+    seen_by_loop: bool
     """Whether a loop has seen it: else it counts from now."""
     holds: tuple[LoopReason, ...] = ()
     """Why the loop begins nothing, where it is due."""
@@ -62,12 +62,12 @@ def by_policy(
     return tuple(
         ByPolicy(
             replace(one, why_not=LoopHolds(), acts_at=None) if kept_back else one,
-            None if one.found.kind is None else policy.put_right.get(one.found.kind),
-            one.found.key in memory.since,
+            None if one.deviation.kind is None else policy.put_right.get(one.deviation.kind),
+            one.deviation.key in memory.since,
             kept_back,
         )
         for one in judged
-        for kept_back in [reasons if one.why_not is None and one.found.key not in acts else ()]
+        for kept_back in [reasons if one.why_not is None and one.deviation.key not in acts else ()]
     )
 
 

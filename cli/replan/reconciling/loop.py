@@ -130,7 +130,8 @@ class _Said(Struct):
     state: LoopState
     reasons: tuple[LoopReason, ...] = ()
     looked: Looked | None = None
-    found: tuple[Judged, ...] = ()
+    judged: tuple[Judged, ...] = ()
+    """What differs."""
     refusals: Refusals | None = None
     until: float | None = None
 
@@ -261,7 +262,7 @@ class Loop:
         judged = judged_by_policy(policy, differing, self._memory, now)
         if self._settings.proposes:
             self._propose(looked, judged, read, now)
-        said = _Said(LoopState.AT_REST, looked=looked, found=judged)
+        said = _Said(LoopState.AT_REST, looked=looked, judged=judged)
         match decision:
             case Act(due) if acts:
                 return self._act(due, read, ledger, said)
@@ -271,7 +272,7 @@ class Loop:
                 said.reasons, said.until = reasons, until
                 said.state = holding_state(reasons)
             case Rest(until):
-                said.state, said.until = _resting(said.found), until
+                said.state, said.until = _resting(said.judged), until
                 if said.state is LoopState.OUTSIDE_WINDOW:
                     said.reasons = (NoWindow(opens_at(policy.windows.open, now)),)
         self._say(said)
@@ -330,10 +331,10 @@ class Loop:
         much = any(down(read.placement.reconcile.hold, facts_of(looked.snapshot)))
         memory = memory.with_hold(now, holds=much)
         if history is not self._history:
-            known = self._history.is_known
+            had_history = self._history.is_known
             self._history = history
             if (
-                not known
+                not had_history
             ):  # it begins now: what differs is not known to have been changed by anybody
                 differing = deviations(looked, history)
                 memory = memory.with_since({f.key: now for f in differing})
@@ -529,7 +530,7 @@ class Loop:
             ports, settings = self._ports, self._settings
             racks = {b.id: b.rack for b in snapshot.brokers}
             with ports.own(Plan(snapshot.cluster_id, "", racks, ()), self.lease_is_kept) as journal:
-                left = clear_throttles(
+                leftovers = clear_throttles(
                     ports.reader,
                     ports.writer,
                     journal,
@@ -537,7 +538,7 @@ class Loop:
                     settings=replace(settings.applying, owner=settings.owner),
                     silent_since=journal.silent_since,
                 ).leftovers
-            if left:
+            if leftovers:
                 return
         self._keep(replace(self._memory, owes=False))
 
@@ -601,8 +602,8 @@ class Loop:
             ports.rest(until, max(until, min(longest, LONGEST_REST_SECONDS)))
             return
         while not ports.stop() and ports.clock.now() - began < until:
-            left = until - (ports.clock.now() - began)
-            ports.clock.sleep(min(settings.slice_seconds, left))
+            seconds_left = until - (ports.clock.now() - began)
+            ports.clock.sleep(min(settings.slice_seconds, seconds_left))
             if settings.leased and not settings.dry_run:
                 held = self._lease.held
                 try:
@@ -624,7 +625,7 @@ class Loop:
     def _say(self, said: _Said) -> None:
         """Tell the observer how the loop stands."""
         now, before = self._ports.wall(), self._status
-        listed = [self._deviation(j, said) for j in said.found]
+        listed = [self._deviation(j, said) for j in said.judged]
         reaches = said.looked is not None
         since = before.since if before.state is said.state else now
         self._status = replace(
@@ -633,7 +634,7 @@ class Loop:
             state=said.state,
             since=since,
             reasons=said.reasons,
-            differs=_tallies(said.found) if reaches else before.differs,
+            differs=_tallies(said.judged) if reaches else before.differs,
             deviations=tuple(listed[:LISTED_DEVIATIONS])
             if reaches
             else _known_from_before(before, said, now),
@@ -643,16 +644,16 @@ class Loop:
         self._ports.observer.changed(self._status)
 
     def _next(self, said: _Said, now: float) -> Next:
-        coming = [j for j in said.found if j.acts_at is not None]
+        coming = [j for j in said.judged if j.acts_at is not None]
         stuck = said.state in _NOT_BY_DUE
         at = said.until if stuck else min((j.acts_at for j in coming if j.acts_at), default=None)
         first = [j for j in coming if at is not None and j.acts_at is not None and j.acts_at <= at]
-        kinds = tuple(k for k in DeviationKind if any(j.found.kind is k for j in first))
+        kinds = tuple(k for k in DeviationKind if any(j.deviation.kind is k for j in first))
         rest = self._settings.every if at is None else min(self._settings.every, max(0, at - now))
         return Next(now + rest, at, kinds, len(first))
 
     def _deviation(self, one: Judged, said: _Said) -> Deviation:
-        deviation, why = one.found, one.why_not
+        deviation, why = one.deviation, one.why_not
         if why is None and said.refusals is not None:
             why = said.refusals.why(deviation)
         if why is None and one.why_not is None:
@@ -779,7 +780,7 @@ def _resting(judged: Sequence[Judged]) -> LoopState:
 def _tallies(judged: Sequence[Judged]) -> tuple[Tally, ...]:
     kinds: dict[DeviationKind | None, list[Judged]] = {}
     for one in judged:
-        kinds.setdefault(one.found.kind, []).append(one)
+        kinds.setdefault(one.deviation.kind, []).append(one)
     return tuple(
         Tally(
             kind,
@@ -810,8 +811,8 @@ def _ending_text(outcome: Outcome) -> str:
         there = sum(r.result is Result.DONE for r in outcome.log_moves)
         moved = f"{there} of {len(outcome.log_moves)} replicas in their directories"
         parts = [*(parts if outcome.partitions else []), moved]
-        left = [r for r in outcome.log_moves if r.result is not Result.DONE]
-        parts += [f"{r.subject}: {r.message or r.hold}" for r in left[:1] if r.message or r.hold]
+        unmoved = [r for r in outcome.log_moves if r.result is not Result.DONE]
+        parts += [f"{r.subject}: {r.message or r.hold}" for r in unmoved[:1] if r.message or r.hold]
     return "; ".join([*parts, *([outcome.error] if outcome.error else [])])
 
 

@@ -173,11 +173,11 @@ def proposable(
         for kind in (DeviationKind.BROKER_DOWN, DeviationKind.LOG_DIR_FULL)
     }
     return tuple(
-        one.found
+        one.deviation
         for one in judged
-        if one.found.kind is not None
+        if one.deviation.kind is not None
         and isinstance(one.why_not, NotAllowed | NoHistory | DeclaredByList)
-        and now - one.since >= times.get(one.found.kind, 0.0)
+        and now - one.since >= times.get(one.deviation.kind, 0.0)
     )
 
 

@@ -128,10 +128,10 @@ def _written(block: Block) -> Sequence[Block]:
 def _shares(wanted: dict[int, int], room: int) -> dict[int, int]:
     """Room for each: what it wants where that is less than an equal share of what the smaller ones leave."""
     shares: dict[int, int] = {}
-    for left, at in zip(
+    for parts, at in zip(
         range(len(wanted), 0, -1), sorted(wanted, key=wanted.__getitem__), strict=True
     ):
-        shares[at] = min(wanted[at], room // left)
+        shares[at] = min(wanted[at], room // parts)
         room -= shares[at]
     return shares
 
@@ -224,7 +224,7 @@ def code_html(text: str) -> str:
 
 def _listing(block: Listing, room: int) -> str:
     """Its parts while they fit, then how many do not."""
-    parts, shown, left = "", True, [0, 0, 0]
+    parts, shown, unshown = "", True, [0, 0, 0]
     room -= weight(block.folded_title) + LEAST - 40
     for folded, changes, amount in block.folded():
         text = _folded(folded) if shown else ""
@@ -232,8 +232,8 @@ def _listing(block: Listing, room: int) -> str:
         if shown:
             parts, room = parts + text, room - weight(text)
         else:
-            left = [left[0] + 1, left[1] + changes, left[2] + amount]
-    if not parts and not left[0]:
+            unshown = [unshown[0] + 1, unshown[1] + changes, unshown[2] + amount]
+    if not parts and not unshown[0]:
         return ""
-    more = f"\n… and {block.left_out(*left)}\n" if left[0] else ""
+    more = f"\n… and {block.left_out(*unshown)}\n" if unshown[0] else ""
     return f"\n### {block.folded_title}\n{parts}{more}"

@@ -222,7 +222,7 @@ ENDS: list[EndReason] = [
     NotAsPlanned(Fact.TOPIC, TopicId("a"), None),
     NotAsPlanned(Fact.REPLICAS, replicas(1, 2), replicas(1, 3)),
     NotAsPlanned(Fact.MIN_ISR, 2, 3),
-    NotAsPlanned(Fact.UNCLEAN_ELECTION, planned=False, found=True),
+    NotAsPlanned(Fact.UNCLEAN_ELECTION, planned=False, observed=True),
     NotAsPlanned(Fact.REGISTRATION, "a", None, B4),
     NotAsPlanned(Fact.RACK, "a", None, B4),
     OtherReassignment(replicas(1, 2, 3, 4), replicas(4), ()),

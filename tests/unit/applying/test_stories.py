@@ -733,16 +733,20 @@ def test_what_a_request_leads_to_may_be_looked_for_sooner() -> None:
 
 def test_pauses_are_long_beside_what_ticks_take() -> None:
     settings = Settings().on_a_real_clock()
-    assert settings.pause_seconds(0.01, asked=True) == 0.25
-    assert settings.pause_seconds(0.04, asked=True) == 0.8
-    assert settings.pause_seconds(3.0, asked=True) == 1
-    assert settings.pause_seconds(0.01, asked=False) == 1
-    assert settings.pause_seconds(0.07, asked=False) == pytest.approx(1.4)
-    elected = [settings.pause_seconds(0.1, asked=True, elected=at) for at in (0.0, 0.5, 9.0)]
+    assert settings.pause_seconds(0.01, awaits_effect=True) == 0.25
+    assert settings.pause_seconds(0.04, awaits_effect=True) == 0.8
+    assert settings.pause_seconds(3.0, awaits_effect=True) == 1
+    assert settings.pause_seconds(0.01, awaits_effect=False) == 1
+    assert settings.pause_seconds(0.07, awaits_effect=False) == pytest.approx(1.4)
+    elected = [
+        settings.pause_seconds(0.1, awaits_effect=True, elected=at) for at in (0.0, 0.5, 9.0)
+    ]
     assert elected == [0.02, 0.25, 1]
-    assert settings.pause_seconds(3.0, asked=False) == 2
+    assert settings.pause_seconds(3.0, awaits_effect=False) == 2
     assert (
-        Settings().pause_seconds(3.0, asked=False) == Settings().pause_seconds(0, asked=True) == 1
+        Settings().pause_seconds(3.0, awaits_effect=False)
+        == Settings().pause_seconds(0, awaits_effect=True)
+        == 1
     )
 
 

@@ -95,7 +95,7 @@ def read(
 ) -> tuple[object, ...]:
     problems = Problems()
     root = reader(Source("a.yaml", text), problems, parser_of)
-    return root, list(places(root)), problems.found
+    return root, list(places(root)), problems.by_place
 
 
 @pytest.mark.parametrize("parser_of", PARSERS)

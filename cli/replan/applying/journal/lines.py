@@ -61,9 +61,9 @@ class Content(Struct, frozen=True):
 
 def render(pairs: Sequence[tuple[str, bytes | None]], *, after: int, at: str) -> bytes:
     """The lines of one append; `after` is the number of the last line that is there."""
-    left = len(pairs)
+    total = len(pairs)
     lines = (
-        _Line("-" * 8, after + i, left - i, at, key, msgspec.Raw(value or b"null"))
+        _Line("-" * 8, after + i, total - i, at, key, msgspec.Raw(value or b"null"))
         for i, (key, value) in enumerate(pairs, 1)
     )
     return b"".join(_sealed(msgspec.json.encode(line)) + b"\n" for line in lines)

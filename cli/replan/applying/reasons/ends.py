@@ -32,7 +32,7 @@ class NotAsPlanned(EndReason, frozen=True):
 
     fact: Fact
     planned: TopicId | Replicas | int | bool | str | None
-    found: TopicId | Replicas | int | bool | str | None
+    observed: TopicId | Replicas | int | bool | str | None
     """None where the topic or the broker is not there any more."""
     broker: BrokerId | None = None
     """Whose rack or registration, if so."""
@@ -41,10 +41,10 @@ class NotAsPlanned(EndReason, frozen=True):
         return f"{self._difference()}; {REPLAN}"
 
     def _difference(self) -> str:
-        planned, observed = _value(self.planned), _value(self.found)
+        planned, observed = _value(self.planned), _value(self.observed)
         match self.fact:
             case Fact.TOPIC:
-                now = "no such partition" if self.found is None else f"topic id {observed}"
+                now = "no such partition" if self.observed is None else f"topic id {observed}"
                 return f"planned for topic id {planned}, found {now}"
             case Fact.REPLICAS:
                 return f"planned from {planned}, found {observed}"
@@ -104,12 +104,12 @@ class ChangedElsewhere(EndReason, frozen=True):
     """On its way it has a list that this move never asks for."""
 
     target: Replicas
-    found: Replicas
+    observed: Replicas
     running: bool
-    """Whether `found` is what a reassignment leads to, or what is there."""
+    """Whether `observed` is what a reassignment leads to, or what is there."""
 
     def __str__(self) -> str:
-        what = f"{'a reassignment to' if self.running else 'replicas'} {list(self.found)}"
+        what = f"{'a reassignment to' if self.running else 'replicas'} {list(self.observed)}"
         return (
             f"on the way to {list(self.target)} another tool changed it: found {what}; it is left as it is. "
             f"Find out which tool, then {REPLAN}"
@@ -129,12 +129,12 @@ class EffectUndone(EndReason, frozen=True):
 
     target: Replicas
     reached: Reached
-    found: Replicas
+    observed: Replicas
 
     def __str__(self) -> str:
         return (
             f"it was {self.reached.name.lower()} on the way to {list(self.target)}, and another tool undid that: found "
-            f"replicas {list(self.found)}; it is not asked for again. Find out which tool, then {REPLAN}"
+            f"replicas {list(self.observed)}; it is not asked for again. Find out which tool, then {REPLAN}"
         )
 
     @property
@@ -197,10 +197,10 @@ class OtherValue(EndReason, frozen=True):
     """A setting has neither the value that it had when planned nor the wanted one."""
 
     planned: str | None
-    found: str | None
+    observed: str | None
 
     def __str__(self) -> str:
-        values = f"was {self.planned or 'not set'} when planned, found {self.found or 'not set'}"
+        values = f"was {self.planned or 'not set'} when planned, found {self.observed or 'not set'}"
         return f"{values}; it is left as it is; {REPLAN}"
 
 
@@ -215,22 +215,24 @@ class ReplicaGone(EndReason, frozen=True):
     """The broker has no replica of it any more, so nothing of it can move between its log directories."""
 
     broker: BrokerId
-    found: Replicas
+    observed: Replicas
 
     def __str__(self) -> str:
         what = f"broker {self.broker} has no replica of it any more"
-        return f"{what}: found replicas {list(self.found)}; {REPLAN}"
+        return f"{what}: found replicas {list(self.observed)}; {REPLAN}"
 
 
 class OtherLogDir(EndReason, frozen=True):
     """A replica lies in another log directory than when planned, or is on its way to one."""
 
     planned: str
-    found: str | None
+    observed: str | None
     """None where no directory that works has it."""
 
     def __str__(self) -> str:
-        where = f"lies in {self.found}" if self.found else "lies in no log directory that works"
+        where = (
+            f"lies in {self.observed}" if self.observed else "lies in no log directory that works"
+        )
         return f"its replica lay in {self.planned} when planned, and now {where}; {REPLAN}"
 
 
@@ -265,7 +267,7 @@ class OtherPartitions(EndReason, frozen=True):
 
     planned: int
     """How many the topic was to have."""
-    found: int
+    observed: int
     """How many it has at least."""
     different: tuple[TopicPartition, ...] = ()
     """Those of the wanted ones that lie elsewhere."""
@@ -275,7 +277,7 @@ class OtherPartitions(EndReason, frozen=True):
         where = f", elsewhere {named}" if self.different else ""
         return (
             f"its topic was to have {self.planned} partitions, and another tool made others: found "
-            f"{self.found}{where}. They are left as they are; {REPLAN}"
+            f"{self.observed}{where}. They are left as they are; {REPLAN}"
         )
 
 
@@ -294,12 +296,12 @@ class TakenBack(EndReason, frozen=True):
     """Its application was cancelled: nothing of it runs or may arrive, and this is what is there."""
 
     original: Replicas
-    found: Replicas
+    observed: Replicas
 
     def __str__(self) -> str:
-        if self.found == self.original:
+        if self.observed == self.original:
             return f"cancelled; it is at its original {list(self.original)}"
-        return f"cancelled; it goes from {list(self.found)} back to {list(self.original)}"
+        return f"cancelled; it goes from {list(self.observed)} back to {list(self.original)}"
 
     @property
     def suspected(self) -> str:
@@ -327,12 +329,12 @@ class EvidenceChanged(EndReason, frozen=True):
     broker: BrokerId
     planned: tuple[int, int] | None
     """None where nothing was known of it."""
-    found: tuple[int, int]
+    observed: tuple[int, int]
 
     def __str__(self) -> str:
         before = "nothing was known of it" if self.planned is None else _rank(self.planned)
         what = f"the log of broker {self.broker} is not as planned"
-        return f"{what}: {before}, found {_rank(self.found)}; {REPLAN}"
+        return f"{what}: {before}, found {_rank(self.observed)}; {REPLAN}"
 
 
 def _rank(rank: tuple[int, int]) -> str:

@@ -567,13 +567,13 @@ class OutcomePending(HoldReason, frozen=True):
 
     changing = ("seconds",)
 
-    asked: RequestKind
+    request: RequestKind
     replicas: Replicas
     following: RequestKind
     seconds: float
 
     def __str__(self) -> str:
-        unknown = _unknown(self.asked, self.replicas)
+        unknown = _unknown(self.request, self.replicas)
         return f"{unknown}; {self.following} follows in {self.seconds:.0f} s"
 
 
@@ -582,12 +582,12 @@ class ArrivalPossible(HoldReason, frozen=True):
 
     changing = ("seconds",)
 
-    asked: RequestKind
+    request: RequestKind
     replicas: Replicas
     seconds: float
 
     def __str__(self) -> str:
-        unknown = _unknown(self.asked, self.replicas)
+        unknown = _unknown(self.request, self.replicas)
         return f"{unknown}; watching for {self.seconds:.0f} s more"
 
 

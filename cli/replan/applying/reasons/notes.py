@@ -46,12 +46,12 @@ class RateChanged(Note, frozen=True):
 
     broker: BrokerId
     config: str
-    found: str
+    observed: str
     """Bytes per second."""
 
     def __str__(self) -> str:
         return (
-            f"{self.config} of broker {self.broker} was changed to {self.found} B/s by another tool; "
+            f"{self.config} of broker {self.broker} was changed to {self.observed} B/s by another tool; "
             "it is left alone, copies go at that rate"
         )
 
@@ -61,13 +61,13 @@ class SlowerAlready(Note, frozen=True):
 
     broker: BrokerId
     config: str
-    found: int
+    observed: int
     """Bytes per second, as `rate`."""
     rate: int
 
     def __str__(self) -> str:
         return (
-            f"{self.config} of broker {self.broker} is {rate(self.found)}, set by another tool, "
+            f"{self.config} of broker {self.broker} is {rate(self.observed)}, set by another tool, "
             f"and lower than the {rate(self.rate)} asked for; it is left alone"
         )
 
@@ -107,11 +107,11 @@ class RateKept(Note, frozen=True):
 
     broker: BrokerId
     config: str
-    found: str | None
+    observed: str | None
     before: str | None
 
     def __str__(self) -> str:
-        now = "removed" if self.found is None else f"changed to {self.found} B/s"
+        now = "removed" if self.observed is None else f"changed to {self.observed} B/s"
         before = "it was not set" if self.before is None else f"it was {self.before} B/s"
         return (
             f"{self.config} of broker {self.broker} was {now} by another tool; "

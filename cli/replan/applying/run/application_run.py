@@ -246,7 +246,7 @@ def stopped_outcome(
 ) -> Outcome:
     """The end of a process that leaves what runs to itself; `whole`: the application as it stands, `tick`: the last."""
     begun = {n for n, own in state.ledger.open.items() if own.expanding}
-    running = set(copying_now(state.ledger, tick.look)).union(state.others.found)
+    running = set(copying_now(state.ledger, tick.look)).union(state.others.reassignments)
     within = {name for name, _ in copying_within(state.ledger, tick.look)}
     return replace(
         whole,
@@ -291,7 +291,7 @@ class ApplicationRun:
         self._way_back: Plan | None = None
         """Of a cancelled application: why nothing of it is to go back."""
         self._progress: Progress | None = None
-        self._asked = False
+        self._awaits_effect = False
         self._elected_at = now
         """When elections were last asked for."""
         self._elects = False
@@ -314,14 +314,14 @@ class ApplicationRun:
             before = clock.now()
             pause = self._job.settings.pause_seconds(
                 before - began,
-                asked=self._asked,
+                awaits_effect=self._awaits_effect,
                 elected=before - self._elected_at if self._elects else None,
             )
             clock.sleep(pause)
             overslept = clock.now() - before - pause
 
     def _tick(self, overslept: float) -> Outcome | None:
-        now, self._asked, self._elects = self._ports.clock.now(), False, False
+        now, self._awaits_effect, self._elects = self._ports.clock.now(), False, False
         self._note_stop(now)
         try:
             if self._hanging:
@@ -357,7 +357,7 @@ class ApplicationRun:
             NEXT_ELECTIONS in holds,
             bool(decision.elections) or UNSEEN_ELECTION in holds,
         )
-        self._asked = (decision.acts or turn) and not any(refused)
+        self._awaits_effect = (decision.acts or turn) and not any(refused)
         self._elects = elected and (turn or not tick.look.running)
         if decision.elections:
             self._elected_at = answered
@@ -391,7 +391,7 @@ class ApplicationRun:
             self._leaving = Leaving(now, Ending.WINDOW_OVER, still)
         elif now >= self._gives_up_at() and not self._hanging:
             self._hanging = (
-                () if self._job.plan.changes else tuple(sorted(self._state.others.found))
+                () if self._job.plan.changes else tuple(sorted(self._state.others.reassignments))
             )
             if not self._hanging:
                 self._leaving = Leaving(now, Ending.GAVE_UP, still)
@@ -452,7 +452,7 @@ class ApplicationRun:
         if tick.now - self._ended_at < patience:
             return None
         left_behind = all_leftovers(state, tick.look)
-        return replace(self._left(Exit.HELD, Ending.STAYS_OPEN), leftovers=left_behind)
+        return replace(self._outcome_so_far(Exit.HELD, Ending.STAYS_OPEN), leftovers=left_behind)
 
     def _works(self) -> bool:
         """Whether anything has begun and not ended, or is still to begin."""
@@ -503,7 +503,9 @@ class ApplicationRun:
         plan, ledger, back = self._job.plan, self._state.ledger, self._way_back
         refusals, left_out = (back or plan).refusals, (back or plan).left_out
         status = ApplicationStatus.CLOSED if back is None else ApplicationStatus.CANCELLED
-        outcome = replace(self._left(Exit.OK, Ending.COMPLETE), performed=self._performed())
+        outcome = replace(
+            self._outcome_so_far(Exit.OK, Ending.COMPLETE), performed=self._performed()
+        )
         results, others = outcome.results, self._state.others.total or len(self._hanging)
         text, at = results_summary(results, refusals, others), self._job.settings.moment()
         try:
@@ -556,14 +558,14 @@ class ApplicationRun:
                 replace(self._progress, at_seconds=at, now=now, admission=silence, notes=())
             )
 
-    def _left(self, code: Exit, ending: Ending) -> Outcome:
+    def _outcome_so_far(self, code: Exit, ending: Ending) -> Outcome:
         return outcome_so_far(self._job, self._state, self._ports.clock.now(), code, ending)
 
     def _stopped(self, leaving: Leaving, tick: TickInput, decision: Decision) -> Outcome:
-        whole = self._left(stopped_code(leaving), leaving.ending)
+        whole = self._outcome_so_far(stopped_code(leaving), leaving.ending)
         return stopped_outcome(whole, tick, self._state, leaving, decision)
 
     def _failed(self, ending: Ending, seconds: float, error: ReplanError) -> Outcome:
         interrupted = self._leaving is not None and self._leaving.ending is Ending.INTERRUPTED
         code = Exit.INTERRUPTED if interrupted else Exit.ERROR
-        return replace(self._left(code, ending), seconds=seconds, error=str(error))
+        return replace(self._outcome_so_far(code, ending), seconds=seconds, error=str(error))

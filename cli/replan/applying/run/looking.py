@@ -96,13 +96,13 @@ class TickReader(Struct, frozen=True):
             if now - state.readings.disks_at >= self.job.settings.disk_period:
                 state = replace(state, readings=replace(state.readings, disks_at=now))
                 state = state.with_room(self.job, self.ports.reader.log_dirs())
-            began, known = self.ports.clock.now(), state.neighbours
-            if began >= known.due and state.copies_waiting and state.ledger.open:
+            began, neighbours = self.ports.clock.now(), state.neighbours
+            if began >= neighbours.due and state.copies_waiting and state.ledger.open:
                 period = self.job.settings.neighbours_seconds
-                state = replace(state, neighbours=known.later(began, period))
+                state = replace(state, neighbours=neighbours.later(began, period))
                 snapshot = self.ports.reader.observe()
                 ended = self.ports.clock.now()
-                after = known.after(snapshot, self.job.moves.keys(), began, ended, period)
+                after = neighbours.after(snapshot, self.job.moves.keys(), began, ended, period)
                 state = replace(state, neighbours=after)
         return state
 

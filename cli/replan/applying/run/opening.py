@@ -152,9 +152,9 @@ def _opened(
         keep_throttles=settings.preserve_throttles,
         others=others,
     )
-    left = [replace(saved, kept=False) for saved in ledger.priors if saved.kept]
+    kept_no_longer = [replace(saved, kept=False) for saved in ledger.priors if saved.kept]
     plan_chunks = PlanChunk.of(application.id, dumps(plan))
-    return application, [*plan_chunks, *left, *_forgotten(ledger)]
+    return application, [*plan_chunks, *kept_no_longer, *_forgotten(ledger)]
 
 
 def next_id(plan_digest: str, before: Iterable[Application]) -> str:

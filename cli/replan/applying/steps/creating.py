@@ -113,9 +113,9 @@ class CreateStep(Struct, FromRecord, frozen=True):
             other = NotAsPlanned(Fact.FACTOR, create.factor, min(factors))
             return suspected(Status.STALE, other)
         away = [b for b in create.brokers if b in look.brokers and not look.live(b)]
-        return Hold(NewBrokerFenced(away[0])) if away else self._asked(given)
+        return Hold(NewBrokerFenced(away[0])) if away else self._unless_refused(given)
 
-    def _asked(self, given: StepInput) -> StepVerdict:
+    def _unless_refused(self, given: StepInput) -> StepVerdict:
         """What to do where nothing but Kafka's answer is in the way."""
         create, look = self.create, given.tick.look
         ask = Ask(NewPartitions(create.count, create.lists))

@@ -210,8 +210,8 @@ def with_log_moves(
     for move in job.plan.log_moves:
         if move.replica in begun:
             hold = holds.get(move.replica)
-            left = hold.total - hold.copied if isinstance(hold, CopyingInBroker) else move.bytes
-            room = room.reserve_within(move.replica, move.target, max(0, left))
+            uncopied = hold.total - hold.copied if isinstance(hold, CopyingInBroker) else move.bytes
+            room = room.reserve_within(move.replica, move.target, max(0, uncopied))
     return room
 
 

@@ -537,8 +537,9 @@ class TickBuilder:
         self._to_start: dict[TopicPartition, Request] = {}
         """Lists that add replicas; whoever asks for one passes the gates, whatever was asked before."""
         self._to_ask: dict[TopicPartition, Request] = {}
-        known = state.ledger.application
-        application = None if known is None else steered(known, tick.commands)
+        application = state.ledger.application
+        if application is not None:
+            application = steered(application, tick.commands)
         self._throttle = throttle_of(tick.job.plan.throttle, application)
         of_others = application is not None and application.throttles_others
         self._other_copies = state.others.copies(tick.look) if of_others else []
@@ -668,13 +669,13 @@ class TickBuilder:
         for name in lingering(self._tick, self._state):
             self._draft.holds[name] = CopyGoesOn()
         for name in may_arrive(self._state):
-            asked, left = (
+            asked, seconds = (
                 self._state.ledger.owned[name].asked,
                 quarantine_left(self._tick, self._state, name),
             )
             ended = name not in self._state.ledger.open
-            if ended and asked is not None and left is not None:
-                self._draft.holds[name] = ArrivalPossible(asked.kind, asked.replicas, left)
+            if ended and asked is not None and seconds is not None:
+                self._draft.holds[name] = ArrivalPossible(asked.kind, asked.replicas, seconds)
 
     def admit(self) -> None:
         """Give slots to copies that are to start or start again, in this order: begun, admitted, waiting."""

@@ -17,7 +17,9 @@ def wanted_by_tick(state: RunState, job: Job, candidates: Iterable[TopicPartitio
     names = {*state.ledger.open, *state.admitted, *candidates}
     names.update(state.given_up)
     steps = [kind.reads(job, state.ledger, state.steps) for kind in KINDS]
-    topics = {n.topic for n in (*names, *state.others.found)}.union(*(s.topics for s in steps))
+    topics = {n.topic for n in (*names, *state.others.reassignments)}.union(
+        *(s.topics for s in steps)
+    )
     topics |= {topic for topic, _ in state.ledger.entries}
     own = {broker for broker, _ in state.ledger.rates}
     brokers = own.union(*(s.rates_of for s in steps))
@@ -27,7 +29,7 @@ def wanted_by_tick(state: RunState, job: Job, candidates: Iterable[TopicPartitio
             move = job.moves[name]
             brokers.update((*move.original, *move.new) if move.new else ())
     return Wanted(
-        partitions=sorted(names.union(state.others.found, *(s.partitions for s in steps))),
+        partitions=sorted(names.union(state.others.reassignments, *(s.partitions for s in steps))),
         topics=sorted(topics),
         rates_of=sorted(brokers),
         cordons_of=sorted(_to_be_cordoned(state, job, names).union(*(s.cordons_of for s in steps))),

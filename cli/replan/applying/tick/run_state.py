@@ -142,13 +142,13 @@ class Repeats(Struct, frozen=True):
         """Those that a decision asks for once more, pausing or not; the others are over."""
         if not self.waiting:
             return self
-        asked = {asked for asked, _ in _asked(decision, Answers())}
-        return Repeats({a: repeat for a, repeat in self.waiting.items() if a in asked})
+        requests = {requests for requests, _ in _requests(decision, Answers())}
+        return Repeats({a: repeat for a, repeat in self.waiting.items() if a in requests})
 
     def answered(self, sent: "Decision", answers: Answers, now: float) -> "Repeats":
         """What waits once a decision was sent and answered."""
         repeats = dict(self.waiting)
-        for subject, answer in _asked(sent, answers):
+        for subject, answer in _requests(sent, answers):
             repeat = repeats.pop(subject, Repeat(0, now))
             if answer is None:
                 repeats[subject] = repeat
@@ -159,7 +159,7 @@ class Repeats(Struct, frozen=True):
         return Repeats(repeats)
 
 
-def _asked(decision: "Decision", answers: Answers) -> Iterator[tuple[Repeatable, Answer | None]]:
+def _requests(decision: "Decision", answers: Answers) -> Iterator[tuple[Repeatable, Answer | None]]:
     """What a decision asks for, each with its answer, if there is one."""
     for change in (*decision.throttles.removals, *decision.throttles.additions):
         yield change, answers.configs.get((change.scope, change.name))

@@ -67,10 +67,10 @@ class Volume(Struct, frozen=True):
     @property
     def seconds_left(self) -> float | None:
         """To the end of the application at this rate; None where nothing is copied now."""
-        left = self.total_bytes - self.copied_bytes
-        if not left or not self.bytes_per_second:
+        uncopied = self.total_bytes - self.copied_bytes
+        if not uncopied or not self.bytes_per_second:
             return None
-        return max(left / self.bytes_per_second, self.throttled_seconds) + self.confirm_seconds
+        return max(uncopied / self.bytes_per_second, self.throttled_seconds) + self.confirm_seconds
 
 
 class Progress(Struct, frozen=True):
@@ -185,7 +185,7 @@ def progress_of(
             default=0.0,
         ),
         gives_up_at=gives_up_at,
-        others=len(state.others.found),
+        others=len(state.others.reassignments),
         notes=state.notes[reported:],
     )
 
@@ -237,12 +237,12 @@ def _replica(
     total = history.totals.get(move.partition) or move.bytes
     copied = None if size is None else size.bytes
     speed = None if size is None else size.bytes_per_second
-    left = None
+    seconds_left = None
     if in_sync:
-        left = 0.0
+        seconds_left = 0.0
     elif copied is not None and speed:
-        left = max(0, total - copied) / speed
-    return ReplicaProgress(broker, copied, total, speed, left, in_sync)
+        seconds_left = max(0, total - copied) / speed
+    return ReplicaProgress(broker, copied, total, speed, seconds_left, in_sync)
 
 
 def _volume(tick: TickInput, state: RunState, copies: Sequence[CopyProgress]) -> Volume:
@@ -251,12 +251,12 @@ def _volume(tick: TickInput, state: RunState, copies: Sequence[CopyProgress]) ->
         return Volume()
     running = {copy.partition: copy.replicas for copy in copies}
     copied = total = 0
-    left = Counter[tuple[BrokerId, Side]]()
+    uncopied = Counter[tuple[BrokerId, Side]]()
     for source, target, part, whole in _between_brokers(tick, state, running):
         copied += min(part, whole)
         total += whole
-        left[source, Side.LEADER] += max(0, whole - part)
-        left[target, Side.FOLLOWER] += max(0, whole - part)
+        uncopied[source, Side.LEADER] += max(0, whole - part)
+        uncopied[target, Side.FOLLOWER] += max(0, whole - part)
     for part, whole in _within_brokers(tick, state):
         copied += min(part, whole)
         total += whole
@@ -267,17 +267,17 @@ def _volume(tick: TickInput, state: RunState, copies: Sequence[CopyProgress]) ->
         for c in copies
         for r in c.replicas
     )
-    throttled = _throttled_seconds(left, state.throttle(tick.job))
+    throttled = _throttled_seconds(uncopied, state.throttle(tick.job))
     return Volume(copied, total, speed, tick.settings.settle_seconds, unread, throttled)
 
 
 def _throttled_seconds(
-    left: Mapping[tuple[BrokerId, Side], int], throttle: MoveThrottle | None
+    uncopied: Mapping[tuple[BrokerId, Side], int], throttle: MoveThrottle | None
 ) -> float:
     """How long the throttle makes the last broker take for the bytes that it is still to send or to receive."""
     if throttle is None:
         return 0.0
-    rates = ((most, throttle.rate_of(*at)) for at, most in left.items())
+    rates = ((most, throttle.rate_of(*at)) for at, most in uncopied.items())
     return max((most / rate for most, rate in rates if rate is not None), default=0.0)
 
 

@@ -257,22 +257,22 @@ def throttles_seen_twice(
     if not nobodys(throttles):
         return throttles
     there = {f.setting: elements(f.value) for f in unknown_throttles(again(), ledger)}
-    left = [
+    confirmed = [
         replace(f, value=",".join(e for e in elements(f.value) if e in there.get(f.setting, ())))
         if f.owner is Owner.OTHER
         else f
         for f in throttles
     ]
-    return [f for f in left if f.value or f.owner is not Owner.OTHER]
+    return [f for f in confirmed if f.value or f.owner is not Owner.OTHER]
 
 
 def _rates(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThrottle]:
     of_others = ledger.throttles_others
     answering = {b.id for b in snapshot.brokers if b.live} | snapshot.broker_configs.keys()
-    for (broker, key), known in sorted(ledger.rates.items()):
+    for (broker, key), saved_rate in sorted(ledger.rates.items()):
         if broker not in answering:
             setting = SettingName(ConfigScope.BROKER, str(broker), key)
-            yield FoundThrottle(setting, known.ours[-1], Owner.SILENT, known.before)
+            yield FoundThrottle(setting, saved_rate.ours[-1], Owner.SILENT, saved_rate.before)
     for setting, config in snapshot.throttle_rates():
         saved = ledger.rates.get((BrokerId(int(setting.name)), setting.key))
         match config.source:

@@ -104,7 +104,7 @@ def status(
       replan status --bootstrap-server kafka-1:9092 --watch
       replan status --simulated cluster.json --topic orders --format json
     """
-    scope = _Asked(topics or [], partitions or [], reassignment_file)
+    scope = _Selection(topics or [], partitions or [], reassignment_file)
     if cluster.snapshot is not None:
         if watch or over is not None or partitions or reassignment_file is not None:
             raise BadUsage("a snapshot does not move; name a cluster")
@@ -208,7 +208,7 @@ class _Lines(Struct):
         self.shown_at, self.summary = now, shown.summary
 
 
-class _Asked(Struct, frozen=True):
+class _Selection(Struct, frozen=True):
     """Which partitions are shown. Raises BadUsage unless they are named in one way at most."""
 
     topics: list[str]
@@ -271,7 +271,7 @@ class _Watcher(Struct):
 
     cluster: JournaledTarget
     connection: "Connection"
-    asked: _Asked
+    selection: _Selection
     over: float
     readings: "deque[Reading]" = field(default_factory=deque)
     history: "PartitionHistory | None" = None
@@ -296,8 +296,8 @@ class _Watcher(Struct):
         if not self.noted:
             note_unread(snapshot)
             self.noted = True
-        health = _health(snapshot, self.asked.topics)
-        named = self.asked.named()
+        health = _health(snapshot, self.selection.topics)
+        named = self.selection.named()
         partitions = (
             [AskedPartition(s.partition) for s in health.running] if named is None else named
         )

@@ -269,14 +269,14 @@ def tails_replay(
         going_on = any(replays.unfinished(tail) for tail in chosen)
         new_round = again and not going_on
         ahead = replays.asked_again(chosen) if new_round else replays
-        left = sum(b.records for _, b in left_over(chosen, of_topics, folder, ahead))
+        records = sum(b.records for _, b in left_over(chosen, of_topics, folder, ahead))
         if again and going_on:
             note("going on with what an interrupted --again has begun")
-        if not left:
+        if not records:
             done(chosen, replays)
             note("all of it was produced again before; --again produces it once more")
             return Exit.OK
-        note(f"{count(left, 'record')} of {count(len(chosen), 'log')} will be produced again")
+        note(f"{count(records, 'record')} of {count(len(chosen), 'log')} will be produced again")
         if not (auto_approve or agreed()):
             note("not approved; nothing was produced")
             return Exit.ERROR
@@ -285,7 +285,7 @@ def tails_replay(
         for tail, batch in left_over(chosen, of_topics, folder, replays):
             _produce(tail, batch, tails, connection, replays)
         done(chosen, replays)
-    note(f"produced {count(left, 'record')} again")
+    note(f"produced {count(records, 'record')} again")
     return Exit.OK
 
 

@@ -70,7 +70,7 @@ def watch(
     opened, lake = opened_lake(fleet)
     watched = WatchTotals()
 
-    def seen(batch: "JudgedBatch") -> None:
+    def note_batch(batch: "JudgedBatch") -> None:
         for hour in batch.hours:
             note(f"judged {hour.cluster} {hour.day} {hour.hour:02}h")
         for error in batch.errors.to_pylist():
@@ -80,7 +80,7 @@ def watch(
             save(watched.metrics(), metrics)
 
     stop = asked_to_stop(lambda: None, note)
-    watching = Watch(opened, lake, trigger, seen, stop)
+    watching = Watch(opened, lake, trigger, note_batch, stop)
     with where.workers() as workers:
         if isinstance(workers, Here):
             watch_here(workers, watching, once=once)

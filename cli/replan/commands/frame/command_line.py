@@ -50,15 +50,15 @@ class Spelling(Struct, frozen=True):
             if at is not None:
                 raise click.UsageError(f"'{args[0]}' says it already; leave out {self.option}", ctx)
             return args
-        known = ", ".join(self.words)
+        words = ", ".join(self.words)
         if at is None:
-            raise click.UsageError(f"Say which kind first: {known}; or pass {self.option}.", ctx)
+            raise click.UsageError(f"Say which kind first: {words}; or pass {self.option}.", ctx)
         _, equals, value = parts[at]
         behind = at + (1 if equals else 2)
         value = value if equals else "".join(args[at + 1 : behind])
         word = self.words.get(value.lower())
         if word is None:
-            raise click.UsageError(f"{self.option} {value}: write one of {known}", ctx)
+            raise click.UsageError(f"{self.option} {value}: write one of {words}", ctx)
         return [*word.split(), *args[:at], *args[behind:]]
 
 
@@ -120,13 +120,13 @@ class CommandGroup(TyperGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is invoked. Raises UsageError, with the name that is nearest."""
         args = self.worded(ctx, args)
-        name, known = args[0], self.list_commands(ctx)
+        name, names = args[0], self.list_commands(ctx)
         argument = self._argument(name)
         if argument != name:
             return argument, self.get_command(ctx, argument), args
-        if name not in known and not name.startswith("-"):
-            nearest = get_close_matches(name, known, n=1)
-            argument = next((word for word in known if word.isupper()), "")
+        if name not in names and not name.startswith("-"):
+            nearest = get_close_matches(name, names, n=1)
+            argument = next((word for word in names if word.isupper()), "")
             hint = f" {argument} is a number with its unit, or `{UNLIMITED}`." if argument else ""
             hint = f" Did you mean '{nearest[0]}'?" if nearest else hint
             raise click.UsageError(f"No such command '{name}'.{hint}", ctx)

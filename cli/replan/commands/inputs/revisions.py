@@ -129,30 +129,30 @@ def placement_at(named: str, files: Sequence[Path]) -> Placement:
         return load_placement([Path(named)] if named else files)
     if _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{named}^{{commit}}") is None:
         raise BadUsage(f"{named}: neither a file or folder nor a git revision here; check the name")
-    found = each_once(
+    at_revision = each_once(
         (file for path in files for file in _files_at(named, path)),
         lambda file: Path(os.path.normpath(Path.cwd() / file)),
     )
-    return load_sources([_source_at(named, file) for file in found], fastest_parser())
+    return load_sources([_source_at(named, file) for file in at_revision], fastest_parser())
 
 
 def _files_at(revision: str, path: Path) -> list[Path]:
     """A file, or the YAML files of a folder, at a revision: as they are found in the working tree."""
-    kind, found = _object_at(revision, path)
-    if found is None:
+    kind, sha = _object_at(revision, path)
+    if sha is None:
         raise BadPlacement(
             f"{revision}: there is no {path}; name the files of that revision with -f"
         )
     if kind != "tree":
         return [path]
-    inside = _git("ls-tree", "--full-tree", "-z", "--name-only", found) or b""
+    inside = _git("ls-tree", "--full-tree", "-z", "--name-only", sha) or b""
     names = (os.fsdecode(name) for name in inside.split(b"\0"))
     return [path / name for name in chosen_in(f"{revision}:{path}", names)]
 
 
 def _source_at(revision: str, file: Path) -> Source:
-    kind, found = _object_at(revision, file)
-    raw = _git("cat-file", "blob", found) if found is not None and kind == "blob" else None
+    kind, sha = _object_at(revision, file)
+    raw = _git("cat-file", "blob", sha) if sha is not None and kind == "blob" else None
     name = f"{revision}:{file}"
     if raw is None:
         raise BadPlacement(f"{name}: {NO_FILE if kind == 'tree' else NOT_THERE}")
@@ -161,11 +161,11 @@ def _source_at(revision: str, file: Path) -> Source:
 
 def _object_at(revision: str, path: Path) -> tuple[str, str | None]:
     """The kind and the name of what lies there, past symbolic links that stay in the repository; none where nothing."""
-    asked = b"%s:%s\n" % (os.fsencode(revision), os.fsencode(_in_repository(path)))
+    question = b"%s:%s\n" % (os.fsencode(revision), os.fsencode(_in_repository(path)))
     form = "--batch-check=%(objecttype) %(objectname)"
-    answer = _git("cat-file", form, "--follow-symlinks", given=asked) or b""
-    found = _OBJECT.fullmatch(answer.decode(errors="replace"))
-    return (found["kind"], found["name"]) if found else ("", None)
+    answer = _git("cat-file", form, "--follow-symlinks", given=question) or b""
+    parsed = _OBJECT.fullmatch(answer.decode(errors="replace"))
+    return (parsed["kind"], parsed["name"]) if parsed else ("", None)
 
 
 def _in_repository(path: Path) -> str:

@@ -49,7 +49,7 @@ class _Happening(Struct, frozen=True):
 
     faults: tuple[FaultSpec, ...]
     releases: tuple[tuple[Release, str], ...]
-    asked: tuple[tuple[TimedCommand, str], ...]
+    commands: tuple[tuple[TimedCommand, str], ...]
 
 
 def loop_rehearsal_of(cluster: Target, wanted: LoopOptions) -> LoopRehearsal:
@@ -107,9 +107,9 @@ def _run(
             tuple(At(began + at.seconds, at.fault) for f in happening.faults for at in f.schedule),
             every=wanted.every,
             settings=wanted.options.settings,
-            asked=[asked for asked, _ in happening.asked],
+            asked=[command for command, _ in happening.commands],
             passed=lambda seconds: shown.say(f"{duration(seconds)} of {length}"),
-            meter=None if refused is None else lambda seen, _, until: refused.look(seen, until),
+            meter=None if refused is None else lambda look, _, until: refused.look(look, until),
         )
     )
 
@@ -145,5 +145,5 @@ def _listed(happening: _Happening, refused: RefusedFaults) -> Iterator[InjectedF
         yield InjectedFault(begins, ends if ends > begins else None, what, answers)
     for release, text in happening.releases:
         yield InjectedFault(release.at, None, text)
-    for command, text in happening.asked:
+    for command, text in happening.commands:
         yield InjectedFault(command.at, None, text)

@@ -77,7 +77,7 @@ class _Summaries:
 
     def __init__(self) -> None:
         self._summed_at, self._pace = float("-inf"), CopyPace()
-        self._left = 1
+        self._unfinished = 1
         self._shown_at = dict[type[object], float]()
         """When a line was written for each kind of reason."""
 
@@ -90,8 +90,11 @@ class _Summaries:
             if now - self._shown_at.get(kind, float("-inf")) >= SUMMARY_SECONDS:
                 note(f"{duration(now)}: {line}")
             self._shown_at[kind] = now
-        left, self._left = self._left, progress.total - progress.done - progress.stopped
-        ended = left > 0 and self._left == 0
+        unfinished, self._unfinished = (
+            self._unfinished,
+            progress.total - progress.done - progress.stopped,
+        )
+        ended = unfinished > 0 and self._unfinished == 0
         if ended or now - self._summed_at >= SUMMARY_SECONDS:
             self._summed_at = now
             note(progress_line(self._pace.of(progress)))

@@ -78,12 +78,12 @@ def rollback(
     keep_inputs(output, [*(files or ()), cluster.simulated])
     placement = load_placement(files) if files else None
     with cluster.connect() as connection:
-        seen = connection.control_plane.observe()
-        note_unread(seen)
-        ledger = read_journal(cluster, connection, seen.cluster_id).ledger
+        observed = connection.control_plane.observe()
+        note_unread(observed)
+        ledger = read_journal(cluster, connection, observed.cluster_id).ledger
     back, allowed = before(ledger, to), allowed_of(allow or ())
     if placement is not None:
-        check_cluster(placement, seen)
+        check_cluster(placement, observed)
         back = replace(
             back,
             throttle=placement.move_throttle,
@@ -91,7 +91,7 @@ def rollback(
             allowed=allowed,
             cluster_name=placement.cluster_name,
         )
-    snapshot = as_planned_from(seen, ledger)
+    snapshot = as_planned_from(observed, ledger)
     made = way_back(back, snapshot)
     context = PlanContext(snapshot=snapshot)
     present(made, form, context)

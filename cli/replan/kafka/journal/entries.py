@@ -113,8 +113,8 @@ class LockWatch(Struct, frozen=True):
     lock: Lock | None
     since: float
 
-    def seen(self, lock: Lock | None, now: float) -> "LockWatch":
-        """Look at it again."""
+    def after(self, lock: Lock | None, now: float) -> "LockWatch":
+        """The watch after another look at the lock; `now`: seconds of this process's own clock."""
         return self if lock == self.lock else replace(self, lock=lock, since=now)
 
     def free(self, now: float) -> bool:

@@ -123,7 +123,7 @@ def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: No
         clock.sleep(LOCK_WATCH_SECONDS)
         reader.refresh()
         now = clock.now()
-        watch = watch.seen(reader.lock, now)
+        watch = watch.after(reader.lock, now)
         if watch.lock is None or watch.free(now):
             continue
         if watch.since > began and now - began >= lock_timeout:

@@ -126,9 +126,9 @@ class TopicReader:
         before, self._understood = self._understood, {}
         for key, (offset, value) in self._latest.items():
             if key != KEY:
-                known = before.get(key)
-                same = known is not None and known[0] == offset
-                record = known[1] if known and same else self._record(key, offset, value)
+                earlier = before.get(key)
+                same = earlier is not None and earlier[0] == offset
+                record = earlier[1] if earlier and same else self._record(key, offset, value)
                 self._understood[key] = offset, record
         return [record for _, record in self._understood.values()]
 

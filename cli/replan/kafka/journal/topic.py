@@ -331,8 +331,8 @@ class LoopRecords:
         try:
             there = self._topic.reader.refresh()
         except BadFile:
-            known = self._topic.reader.records()
-            self._lost = [r for r in known if isinstance(r, Lease | LoopChunk | LoopCommand)]
+            records = self._topic.reader.records()
+            self._lost = [r for r in records if isinstance(r, Lease | LoopChunk | LoopCommand)]
             for reader in self._topic.readers:
                 reader.begin_again()
             raise

@@ -261,11 +261,11 @@ class PlainProducer:
                 )
             except KafkaException as failure:
                 failures.append(failure.args[0])
-        left = producer.flush(SEND_SECONDS + 1)
+        unsent = producer.flush(SEND_SECONDS + 1)
         error = next((e for e in failures if e is not None), None)
         if error is not None and (refused := write_refusal(self._topic, error)) is not None:
             raise refused
-        if error is not None or left:
+        if error is not None or unsent:
             why = f": {error.str()}" if error is not None else ""
             raise ClusterUnreachable(f"the journal topic {self._topic} cannot be written now{why}")
         self._producer = producer

@@ -78,21 +78,21 @@ def described_brokers(described: Any) -> dict[BrokerId, Broker]:
 
 def registered_brokers(
     reads: Reads,
-    known: Mapping[BrokerId, Broker],
+    listed: Mapping[BrokerId, Broker],
     members: Iterable[int],
     listed_before: Mapping[BrokerId, Broker] | None = None,
 ) -> dict[BrokerId, Broker]:
     """With the brokers that no list names (`with_members`), but for those that the controller does not know."""
-    registered = with_members(known, members, listed_before)
-    missing = sorted(registered.keys() - known.keys())
-    if not known or VALIDATE_LISTS in reads.denied:
+    registered = with_members(listed, members, listed_before)
+    missing = sorted(registered.keys() - listed.keys())
+    if not listed or VALIDATE_LISTS in reads.denied:
         return registered
     now, told = reads.clock.now(), reads.registrations
-    for broker in [b for b, (_, at) in told.items() if b in known or now - at >= _PROBED_SECONDS]:
+    for broker in [b for b, (_, at) in told.items() if b in listed or now - at >= _PROBED_SECONDS]:
         del told[broker]
     unknown = [b for b in missing if b not in told]
     if unknown:
-        gone = _unregistered(reads, min(known), unknown)
+        gone = _unregistered(reads, min(listed), unknown)
         told |= {} if gone is None else {b: (b not in gone, now) for b in unknown}
     return {b: broker for b, broker in registered.items() if b not in told or told[b][0]}
 

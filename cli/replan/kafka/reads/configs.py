@@ -138,8 +138,8 @@ def _values(result: Any, where: str = "") -> Mapping[str, ConfigValue]:
 
 
 def _source(code: int) -> ConfigSource:
-    known = ConfigSource.TOPIC <= code <= ConfigSource.KAFKA_DEFAULT
-    return ConfigSource(code) if known else ConfigSource.UNKNOWN
+    in_range = ConfigSource.TOPIC <= code <= ConfigSource.KAFKA_DEFAULT
+    return ConfigSource(code) if in_range else ConfigSource.UNKNOWN
 
 
 def _chunks(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:

@@ -196,9 +196,9 @@ def directories_and_sizes(
     def reduced(body: memoryview, version: int) -> Logs:
         """Answers are taken in as they come, so that only one of them is ever held."""
         told = read(body, version)
-        known = told.partitions < counts[told.bases]
-        at = firsts[told.bases[known]] + told.partitions[known]
-        largest[at] = np.maximum(largest[at], told.sizes[known])
+        listed = told.partitions < counts[told.bases]
+        at = firsts[told.bases[listed]] + told.partitions[listed]
+        largest[at] = np.maximum(largest[at], told.sizes[listed])
         return told.without_logs(_lying(told, topics))
 
     question = Question(_request(None), reduced)

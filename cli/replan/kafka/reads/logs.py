@@ -92,9 +92,9 @@ def _answer(
     """What one broker says, for each that was asked for."""
     if isinstance(answer, KafkaError):
         return dict.fromkeys(names, _failed(answer))
-    known = {} if answer is None else dict(read(answer))
+    by_name = {} if answer is None else dict(read(answer))
     missing = ProbeFailure(ProbeProblem.REFUSED, reason="the answer leaves it out")
-    return {name: known.get(name, missing) for name in names}
+    return {name: by_name.get(name, missing) for name in names}
 
 
 def _failed(failure: KafkaError) -> ProbeFailure:

@@ -92,14 +92,14 @@ class EarlierLooks(Struct):
     """Whether all directories of a broker were cordoned when it was asked last."""
 
 
-def read_look(reads: Reads, wanted: Wanted, known: EarlierLooks) -> Look:
+def read_look(reads: Reads, wanted: Wanted, earlier: EarlierLooks) -> Look:
     """Read what is wanted, once; only a failure that shows at once is tried again.
 
     Raises:
         ClusterUnreachable: no broker answers within the time of one request.
         ClusterRefused: a broker says no to a whole request.
     """
-    rows = wanted_rows(reads, wanted.partitions, known.partitions)
+    rows = wanted_rows(reads, wanted.partitions, earlier.partitions)
     settings = configs.asking_topics(reads, wanted.topics)
     of_home = [running_question(reads), *rows, brokers.describing(), *settings]
     questions = _questions(reads, wanted)
@@ -113,15 +113,15 @@ def read_look(reads: Reads, wanted: Wanted, known: EarlierLooks) -> Look:
     described, told_settings = answers[len(rows) + 1], answers[len(rows) + 2 :]
     for reading, page in zip(rows, pages, strict=True):
         if reading.operation is METADATA:
-            known.partitions |= {t.name: t.count for t in page.topics if not t.hidden}
+            earlier.partitions |= {t.name: t.count for t in page.topics if not t.hidden}
     told, silent = _told(questions, of_brokers)
     settings_of = {t: of_topic for answer in told_settings for t, of_topic in answer.items()}
     partitions, unclear = agreeing(states(pages, wanted.partitions), listed)
     members = {m for state in partitions.values() for m in state.replicas} | set(wanted.registered)
-    known.cordoned |= told["cordons"]
-    known.brokers = _brokers(reads, brokers.noted(reads.wire, described), members, known)
+    earlier.cordoned |= told["cordons"]
+    earlier.brokers = _brokers(reads, brokers.noted(reads.wire, described), members, earlier)
     return Look(
-        brokers=known.brokers,
+        brokers=earlier.brokers,
         running=listed,
         partitions=partitions,
         unclear=unclear,
@@ -147,14 +147,14 @@ def _forbidden(
 
 
 def _brokers(
-    reads: Reads, described: Any, members: Collection[BrokerId], known: EarlierLooks
+    reads: Reads, described: Any, members: Collection[BrokerId], earlier: EarlierLooks
 ) -> dict[BrokerId, Broker]:
     """The brokers as they are listed now; cordons are those that were read last."""
     by_id = brokers.described_brokers(described)
     if not brokers.tells_fenced(described):
-        by_id = brokers.registered_brokers(reads, by_id, members, known.brokers)
+        by_id = brokers.registered_brokers(reads, by_id, members, earlier.brokers)
     return {
-        b: replace(broker, cordoned=known.cordoned.get(b, False)) for b, broker in by_id.items()
+        b: replace(broker, cordoned=earlier.cordoned.get(b, False)) for b, broker in by_id.items()
     }
 
 

@@ -92,10 +92,12 @@ class Reads:
         Raises:
             ClusterRefused: a broker says no to the whole request.
         """
-        asked = {
+        of_brokers = {
             broker: [NamedQuestion(operation, question)] for broker, question in questions.items()
         }
-        _, answers_of = self.round([], asked, self.patience_seconds, broker_seconds=limit_seconds)
+        _, answers_of = self.round(
+            [], of_brokers, self.patience_seconds, broker_seconds=limit_seconds
+        )
         return {
             b: answers[0]
             for b, answers in answers_of.items()
@@ -119,7 +121,7 @@ class Reads:
         """
         patience = Patience(self.clock, patience_seconds)
         while True:
-            left = patience_seconds - patience.waited
+            seconds_left = patience_seconds - patience.waited
             answers, others = self.wire.round(
                 [reading.question for reading in of_home],
                 {
@@ -127,7 +129,7 @@ class Reads:
                     for b, readings in of_brokers.items()
                 },
                 home_seconds=min(
-                    REQUEST_SECONDS, max(left, min(_SHORTEST_SECONDS, patience_seconds))
+                    REQUEST_SECONDS, max(seconds_left, min(_SHORTEST_SECONDS, patience_seconds))
                 ),
                 broker_seconds=min(broker_seconds, patience_seconds),
             )
@@ -142,10 +144,10 @@ class Reads:
 
     def kept(self, name: str, key: object, make: Callable[[], _T]) -> _T:
         """What was made under this name last, if it was made for an equal key; else made now."""
-        known = self._made.get(name)
-        if known is None or known[0] != key:
-            known = self._made[name] = key, make()
-        value: _T = known[1]
+        made = self._made.get(name)
+        if made is None or made[0] != key:
+            made = self._made[name] = key, make()
+        value: _T = made[1]
         return value
 
 

@@ -128,10 +128,10 @@ class BrokerConnection:
         self.abilities = abilities
 
     def _send(self, content: bytes, until: float) -> Conversation[None]:
-        left = memoryview(content)
-        while left:
-            sent = yield from self._when_ready(self._socket.send, left, WRITE, until)
-            left = left[sent:]
+        unsent = memoryview(content)
+        while unsent:
+            sent = yield from self._when_ready(self._socket.send, unsent, WRITE, until)
+            unsent = unsent[sent:]
 
     def _receive(self, until: float) -> Conversation[bytes]:
         header = yield from self._receive_exactly(4, until)
@@ -140,13 +140,13 @@ class BrokerConnection:
 
     def _receive_exactly(self, length: int, until: float) -> Conversation[bytes]:
         content = bytearray(length)
-        left = memoryview(content)
-        while left:
-            part = left[:_RECEIVED_AT_ONCE]
+        unfilled = memoryview(content)
+        while unfilled:
+            part = unfilled[:_RECEIVED_AT_ONCE]
             count = yield from self._when_ready(self._socket.recv_into, part, READ, until)
             if not count:
                 raise KafkaConnectionError("it closed the connection")
-            left = left[count:]
+            unfilled = unfilled[count:]
         return bytes(content)
 
     def _when_ready(

@@ -197,10 +197,10 @@ class Wire:
             waits = len(answers) < len(questions) and questions[len(answers)].forwarded
             if not waits or self._misses >= _MISSES:
                 self._leave_home(failure)
-            left = failure
+            error = failure
             if waits and isinstance(failure, KafkaTimeoutError):
-                left = ControllerSilent("a broker answers, and waits for the active controller")
-            return [*answers, *[left] * len(questions)][: len(questions)]
+                error = ControllerSilent("a broker answers, and waits for the active controller")
+            return [*answers, *[error] * len(questions)][: len(questions)]
         abilities = answers.pop()
         if isinstance(abilities, Abilities):
             self._abilities, self._read_at = abilities, time.monotonic()
@@ -234,12 +234,12 @@ class Wire:
         return [*answers, *[failure] * (len(questions) - len(answers))]
 
     def _connected(self, broker: BrokerId, until: float) -> Conversation[BrokerConnection]:
-        known = self._connections.pop(broker, None)
-        if known is not None and known.usable():
-            self._connections[broker] = known  # the last one used stands last
-            return known
-        if known is not None:
-            known.close()
+        pooled = self._connections.pop(broker, None)
+        if pooled is not None and pooled.usable():
+            self._connections[broker] = pooled  # the last one used stands last
+            return pooled
+        if pooled is not None:
+            pooled.close()
         self._room.make(self._connections)
         connection = yield from self._open(broker, until)
         self._connections[broker] = connection

@@ -58,7 +58,7 @@ class Intents(Struct, frozen=True):
         names, ties = list(topics), list[Tie]()
         standing = {} if placement.standing is None else placement.standing.topics
         led_by_id = {name.topic: of for name, of in placement.preferred_leaders.items()}
-        known = {entry.topic: entry for entry in placement.acknowledged}
+        acknowledged = {entry.topic: entry for entry in placement.acknowledged}
 
         def won(section: str, entries: Mapping[str, E], patterns: Patterns) -> dict[str, E]:
             by_topic: dict[str, E] = {}
@@ -78,7 +78,7 @@ class Intents(Struct, frozen=True):
         required = won("require", placement.requirements, patterns_of(placement.requirements))
         kept = won("throttles.standing.topics", standing, patterns_of({}, standing))
         recovery = won("recovery", placement.recovery, patterns_of(placement.recovery))
-        won("acknowledged", known, patterns_of({}, known))
+        won("acknowledged", acknowledged, patterns_of({}, acknowledged))
         by_rule = ((t, of) for t, of in assigned.items() if isinstance(of, TopicRule))
         return cls(
             assigned,

@@ -74,10 +74,10 @@ def ties(patterns: Patterns, topics: Iterable[str]) -> Mapping[str, Sequence[str
 
 def by_particularity(names: Iterable[str], topic: str) -> Sequence[str]:
     """The names and patterns that mean a topic, the one that counts first, up to where two are equal."""
-    left, ordered = dict.fromkeys(names), list[str]()
-    while name := winners(patterns_of({}, left), [topic]).get(topic):
+    unranked, ordered = dict.fromkeys(names), list[str]()
+    while name := winners(patterns_of({}, unranked), [topic]).get(topic):
         ordered.append(name)
-        del left[name]
+        del unranked[name]
     return ordered
 
 

@@ -104,9 +104,9 @@ def outcome_text(outcome: Outcome, *, holds: bool = True) -> str:
         case Ending.COMPLETE:
             lines = _cancelled(outcome, counts)
         case Ending.NOTHING_TO_DO:
-            left = left_out_text(outcome.refusals)
+            left_out = left_out_text(outcome.refusals)
             lines = [
-                f"nothing to do{f'; {left}' if left else ': the cluster is as the plan wants it'}"
+                f"nothing to do{f'; {left_out}' if left_out else ': the cluster is as the plan wants it'}"
             ]
         case Ending.STAYS_OPEN:
             left_over = list(map(str, outcome.leftovers)) or [STILL_THROTTLED]
@@ -234,8 +234,8 @@ def _restored(outcome: Outcome) -> list[str]:
                     "and check that the principal may ALTER_CONFIGS"
                 )
             ]
-        case _, left:
-            return ["throttles set by replan: not all restored", *map(str, left)]
+        case _, leftovers:
+            return ["throttles set by replan: not all restored", *map(str, leftovers)]
 
 
 _ELECTIONS_SHOWN = 500

@@ -54,11 +54,11 @@ def stand(progress: Progress) -> str:
 
 def _volume(volume: Volume) -> list[str]:
     """How much of it is copied, and, while copies run, how fast and how long that takes."""
-    left = volume.seconds_left
+    seconds_left = volume.seconds_left
     least = "at least " if volume.unread else ""
     parts = [f"{least}{size(volume.copied_bytes)} of {size(volume.total_bytes)}"]
-    parts += [f"{size(round(volume.bytes_per_second))}/s"] if left is not None else []
-    return parts + ([f"{duration(left)} left"] if left is not None else [])
+    parts += [f"{size(round(volume.bytes_per_second))}/s"] if seconds_left is not None else []
+    return parts + ([f"{duration(seconds_left)} left"] if seconds_left is not None else [])
 
 
 def display(progress: Progress, *, height: int, width: int) -> list[Line]:
@@ -186,8 +186,8 @@ def _restoring(progress: Progress) -> list[str]:
         return []
     text = f"restoring {count(progress.throttles, 'throttle setting')}"
     if progress.arriving_seconds > 0:
-        left = duration(progress.arriving_seconds)
-        text += f": for {left} more a change may arrive that was sent before this process, or whose outcome is unknown"
+        wait = duration(progress.arriving_seconds)
+        text += f": for {wait} more a change may arrive that was sent before this process, or whose outcome is unknown"
     return [text]
 
 

@@ -189,7 +189,7 @@ def waits(result: AnyResult, *, performed: bool) -> str:
         return f"{due}{resumed}{since}"
     text = str(result.hold)
     if performed and isinstance(result.hold, ArrivalPossible):
-        text = f"{result.hold.asked} {list(result.hold.replicas)} is asked for"
+        text = f"{result.hold.request} {list(result.hold.replicas)} is asked for"
     if isinstance(result.hold, Confirming):
         longest = f"in sync; confirming for up to {result.hold.seconds:.0f} s"
         text = longest if performed else CONFIRMED_LATER

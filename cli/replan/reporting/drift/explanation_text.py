@@ -139,10 +139,10 @@ def _observed(explanation: Explanation) -> Iterator[ExplanationLine]:
             yield "observed", f"a reassignment to {brokers(state.running.target)} is running on it"
     for kind in explanation.kinds:
         listed = kind in DifferenceKind and kind is not DifferenceKind.NO_LEADER
-        asked = (
+        wanted = (
             f": {brokers(explanation.wanted)} is wanted" if listed and explanation.wanted else ""
         )
-        yield "differs", MEANINGS[kind] + asked
+        yield "differs", MEANINGS[kind] + wanted
     if explanation.on_the_way:
         yield "differs", "no: it is on the way to the declared list"
     elif not explanation.kinds:
@@ -261,8 +261,8 @@ def _by_policy_json(one: ByPolicy) -> dict[str, object]:
     """Times are seconds since 1970."""
     judged = one.judged
     return {
-        "kind": judged.found.kind,
-        "since": judged.since if one.seen else None,
+        "kind": judged.deviation.kind,
+        "since": judged.since if one.seen_by_loop else None,
         "afterSeconds": one.after_seconds,
         "dueAt": judged.due_at,
         "actsAt": judged.acts_at,

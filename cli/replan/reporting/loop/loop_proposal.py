@@ -41,9 +41,9 @@ def render_proposal(proposal: Proposal, by_hand: str, *, patched: bool, limit: i
     if plan.empty:
         return text
     text += f"\n{_POLICY}\n\n"
-    left = limit - weight(text)
+    room = limit - weight(text)
     rendered = markdown_document(
-        plan_report(plan, PlanContext(snapshot=proposal.snapshot)), limit=left
+        plan_report(plan, PlanContext(snapshot=proposal.snapshot)), limit=room
     )
     return text + rendered.partition("\n")[2]
 

@@ -234,8 +234,8 @@ def _differs(
         tuple(_tally(tally, status.at)[:columns] for tally in status.differs),
         right=(1,),
     )
-    left = total - len(status.deviations)
-    more = f"and {left:,} more; `replan drift` lists all" if left > 0 else ""
+    not_listed = total - len(status.deviations)
+    more = f"and {not_listed:,} more; `replan drift` lists all" if not_listed > 0 else ""
     each = LoopTable(
         ("what", "happened", "declared", "observed", "since", "due", "why not yet"),
         tuple(_deviation(deviation, status.at) for deviation in status.deviations),

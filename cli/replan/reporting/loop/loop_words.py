@@ -121,13 +121,13 @@ def why_not_text(why: WhyNot | None) -> str:
 
 def by_policy_text(one: ByPolicy) -> str:
     """What policy does with a deviation, and when."""
-    judged, kind = one.judged, one.judged.found.kind
+    judged, kind = one.judged, one.judged.deviation.kind
     named = (
         DEVIATION_WORDS[kind]
         if kind is None
         else f"{DEVIATION_WORDS[kind]} (reconcile.putRight.{kind})"
     )
-    since = f"since {utc(judged.since)}" if one.seen else "not seen by a loop yet"
+    since = f"since {utc(judged.since)}" if one.seen_by_loop else "not seen by a loop yet"
     return f"{named}, {since}: {_when(one)}"
 
 

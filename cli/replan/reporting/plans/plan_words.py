@@ -116,8 +116,8 @@ def totals(plan: Plan, *, sizes_known: bool) -> Iterator[str]:
         yield f"No changes: {NOTHING_GOES_BACK if goes_back else differs}"
         return
     if not plan.changes:
-        left = left_out_text(plan.refusals)
-        yield f"Plan: {count(0, 'move')}; {left}. Nothing can be done before that is resolved."
+        left_out = left_out_text(plan.refusals)
+        yield f"Plan: {count(0, 'move')}; {left_out}. Nothing can be done before that is resolved."
         return
     if plan.recoveries:
         yield f"Plan: {recovery_summary(plan.recoveries)}"
@@ -141,9 +141,9 @@ def totals(plan: Plan, *, sizes_known: bool) -> Iterator[str]:
 
 def left_out_lines(plan: Plan) -> Iterator[str]:
     """What becomes of the partitions that are refused."""
-    if left := left_out_text(plan.refusals):
+    if left_out := left_out_text(plan.refusals):
         yield (
-            f"Left out: {left}. `replan apply` performs the rest and ends with {plan.left_out:d}; "
+            f"Left out: {left_out}. `replan apply` performs the rest and ends with {plan.left_out:d}; "
             "with --all-or-nothing it applies nothing."
         )
 
@@ -161,8 +161,12 @@ def first_to_see(plan: Plan, context: PlanContext, named: int = NAMES_SHOWN) -> 
     texts = [risk_text(risk, named) for risk in risks(plan, own)]
     if own is not None and not context.notes:
         texts.append(f"Application {own.id} is open: `replan status` says how far it is.")
-    left = left_out_text(plan.refusals)
-    return [*texts, *context.notes, *([f"Not planned: {left}; why is below."] if left else [])]
+    left_out = left_out_text(plan.refusals)
+    return [
+        *texts,
+        *context.notes,
+        *([f"Not planned: {left_out}; why is below."] if left_out else []),
+    ]
 
 
 def _without_leader(warning: PlanWarning) -> str:

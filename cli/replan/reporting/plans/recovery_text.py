@@ -130,9 +130,9 @@ def recovery_summary(recoveries: Sequence[Recovery]) -> str:
     if not unclean:
         return f"{count(len(recoveries), 'partition')} to be led again, cleanly."
     lost = sum(r.loss.records for r in unclean)
-    known = f"at least {count(lost, 'record')} lost" if lost else "no record lost that is known"
+    lost_text = f"at least {count(lost, 'record')} lost" if lost else "no record lost that is known"
     named = count(len(recoveries), "partition")
-    return f"{named} to be led again, {len(unclean):,} unclean: {known}."
+    return f"{named} to be led again, {len(unclean):,} unclean: {lost_text}."
 
 
 def render_recoveries(plan: Plan, candidates: Mapping[TopicPartition, Sequence[Candidate]]) -> str:

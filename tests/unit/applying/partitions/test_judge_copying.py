@@ -135,7 +135,7 @@ def test_what_was_taken_back_begins_again_or_is_stale() -> None:
     back = state([1, 2, 3])
     assert judge_while_copying(replace(copying([1], asked=CANCEL), state=back))[1] == EXPAND
     other = judge_while_copying(replace(copying([1], asked=CANCEL, planned=False), state=back))[1]
-    assert other == stale(NotAsPlanned(Fact.UNCLEAN_ELECTION, planned=False, found=True))
+    assert other == stale(NotAsPlanned(Fact.UNCLEAN_ELECTION, planned=False, observed=True))
 
 
 def test_what_is_shown_of_the_copy_after_the_cancel_does_not_count_as_reached() -> None:

@@ -23,7 +23,7 @@ SWAP = move([1, 2, 3], [4, 2, 5], size=100)
         (
             TopicSettings(min_insync_replicas=2, unclean_election=True),
             REGISTERED,
-            NotAsPlanned(Fact.UNCLEAN_ELECTION, planned=False, found=True),
+            NotAsPlanned(Fact.UNCLEAN_ELECTION, planned=False, observed=True),
         ),
         (
             AS_PLANNED,
@@ -53,5 +53,5 @@ def test_a_precondition_says_what_was_expected_and_what_is_found(
 
 def test_unclean_election_that_was_turned_off_is_not_as_planned_either() -> None:
     planned = move([1, 2, 3], [4, 2, 5], unclean_election=True)
-    off = NotAsPlanned(Fact.UNCLEAN_ELECTION, planned=True, found=False)
+    off = NotAsPlanned(Fact.UNCLEAN_ELECTION, planned=True, observed=False)
     assert broken_precondition(planned, AS_PLANNED, REGISTERED, RACKS) == off

@@ -33,13 +33,13 @@ def test_nobody_has_it_where_there_is_none_or_it_was_released() -> None:
 
 
 def test_it_is_dead_when_it_has_not_changed_for_a_minute() -> None:
-    watch = LockWatch(HELD, 100.0).seen(HELD, 130.0)
+    watch = LockWatch(HELD, 100.0).after(HELD, 130.0)
     assert not watch.free(100.0 + LOCK_DEAD_SECONDS - 1)
     assert watch.free(100.0 + LOCK_DEAD_SECONDS)
 
 
 def test_each_sign_of_life_begins_the_minute_again() -> None:
-    watch = LockWatch(HELD, 100.0).seen(HELD.renewed("a-1"), 150.0)
+    watch = LockWatch(HELD, 100.0).after(HELD.renewed("a-1"), 150.0)
     assert not watch.free(100.0 + LOCK_DEAD_SECONDS)
     assert watch.free(150.0 + LOCK_DEAD_SECONDS)
 
