@@ -50,6 +50,6 @@ def plan_text(
     return drawn(plan_lines(plan, context, everything=everything, steps=steps))
 
 
-def differing(declared: pa.Table, observed: pa.Table) -> pa.Table:
+def differing(wanted: pa.Table, observed: pa.Table) -> pa.Table:
     """Partitions that differ from what is declared, in the columns of DIFFERENCE_SCHEMA."""
-    return compare(declared, observed, partition_rows(declared, observed)).table
+    return compare(wanted, observed, partition_rows(wanted, observed)).table

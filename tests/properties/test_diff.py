@@ -37,7 +37,7 @@ def oracle(
                     "topic": name.topic,
                     "partition": name.partition,
                     "kind": kind,
-                    "declared": list(wanted),
+                    "wanted": list(wanted),
                     "observed": list(stands),
                     "leader": -1 if leader is None else leader,
                 }

@@ -173,7 +173,7 @@ def _cannot_move(
     if not moved.any():
         return {}
     settings, rules = snapshot.all_settings(), SafetyRules.of(snapshot)
-    lists = take(table.column("declared"), np.flatnonzero(moved)).to_pylist()
+    lists = take(table.column("wanted"), np.flatnonzero(moved)).to_pylist()
     refusals: dict[int, Refusal] = {}
     for row, target, state in zip(
         rows[moved].tolist(), lists, snapshot.states(rows[moved].tolist()), strict=True

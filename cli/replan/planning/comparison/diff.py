@@ -37,7 +37,7 @@ DIFFERENCE_SCHEMA = pa.schema(
         pa.field("topic", pa.string(), nullable=False),
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("kind", pa.string(), nullable=False),
-        pa.field("declared", BROKER_LIST, nullable=False),
+        pa.field("wanted", BROKER_LIST, nullable=False),
         pa.field("observed", BROKER_LIST, nullable=False),  # the target, while a reassignment runs
         pa.field("leader", pa.int32(), nullable=False),  # -1: none
     ]
@@ -45,7 +45,7 @@ DIFFERENCE_SCHEMA = pa.schema(
 
 
 LED = "led"
-"""The column of declared tables that says whether the first replica is wanted as leader now; without it all are."""
+"""The column of tables of wanted lists: whether the first replica is wanted as leader now; without it all are."""
 
 
 class DifferenceKind(StrEnum):
@@ -82,30 +82,30 @@ class Differences(Struct, frozen=True):
     table: pa.Table
     """In the columns of DIFFERENCE_SCHEMA."""
     positions: Ints
-    """The row of each in the declared table."""
+    """The row of each in the table of wanted lists."""
 
 
-def compare(declared: pa.Table, observed: pa.Table, rows: Ints) -> Differences:
-    """Partitions that differ from what is declared.
+def compare(wanted: pa.Table, observed: pa.Table, rows: Ints) -> Differences:
+    """Partitions that differ from what is wanted: from the declared lists under their overlays.
 
-    `declared`: columns topic, partition, replicas (lists without repetition), and LED or not; `rows`: the observed row
+    `wanted`: columns topic, partition, replicas (lists without repetition), and LED or not; `rows`: the observed row
     of each.
     `observed`: columns as `model.snapshot.PARTITIONS_SCHEMA`. Neither needs to be sorted.
     """
-    lists = to_matrix(declared.column("replicas"))
+    lists = to_matrix(wanted.column("replicas"))
     present = np.flatnonzero(rows >= 0)
     kind = np.full(len(rows), _MISSING, dtype=np.int8)
     kind[present] = -1
     aligned = len(present) == len(observed) and _in_order(rows)
     compared = observed if aligned else take(observed, rows[present])
     targets, running = targets_of(compared)
-    wanted, targets = same_width(lists[present], targets)
+    padded, targets = same_width(lists[present], targets)
     led = np.full(len(present), True)
-    if LED in declared.column_names:
-        led = np.asarray(declared.column(LED), dtype=bool)[present]
-    kind[present] = _kinds(wanted, targets, running, compared, led)
+    if LED in wanted.column_names:
+        led = np.asarray(wanted.column(LED), dtype=bool)[present]
+    kind[present] = _kinds(padded, targets, running, compared, led)
     chosen = np.flatnonzero(kind >= 0)
-    table = _table(declared, lists, chosen, kind, present, targets, compared)
+    table = _table(wanted, lists, chosen, kind, present, targets, compared)
     order = _by_name(table)
     return Differences(take(table, order), chosen[order])
 
@@ -166,7 +166,7 @@ def _kinds(
 
 
 def _table(
-    declared: pa.Table,
+    wanted: pa.Table,
     lists: Matrix,
     chosen: Ints,
     kind: npt.NDArray[np.int8],
@@ -174,7 +174,7 @@ def _table(
     targets: Matrix,
     compared: pa.Table,
 ) -> pa.Table:
-    """The differing rows in full, in the order of `declared`."""
+    """The differing rows in full, in the order of `wanted`."""
     position = np.full(len(kind), -1, dtype=np.int64)
     position[present] = np.arange(len(present))
     at = position[chosen]
@@ -182,7 +182,7 @@ def _table(
     has[at >= 0] = targets[at[at >= 0]]
     leaders = np.full(len(chosen), -1, dtype=np.int32)
     leaders[at >= 0] = np.asarray(compared.column("leader"), dtype=np.int32)[at[at >= 0]]
-    rows = plain_names(take(declared.select(["topic", "partition"]), chosen))
+    rows = plain_names(take(wanted.select(["topic", "partition"]), chosen))
     return pa.Table.from_arrays(
         [
             rows.column("topic"),

@@ -250,7 +250,7 @@ def _different(comparison: Comparison, lacking: Collection[TopicPartition]) -> I
         name = TopicPartition(row["topic"], row["partition"])
         if name not in lacking:
             leader = BrokerId(row["leader"]) if row["leader"] >= 0 else None
-            declared, observed = tuple(row["declared"]), tuple(row["observed"])
+            declared, observed = tuple(row["wanted"]), tuple(row["observed"])
             yield _List(name, DifferenceKind(row["kind"]), declared, observed, leader)
 
 

@@ -406,8 +406,8 @@ def _differences(
     )
     states = snapshot.states(rows.tolist())
     for row, state, *of in zip(table.to_pylist(), states, *marks, strict=True):
-        kind, declared = DifferenceKind(row["kind"]), tuple(row["declared"])
-        yield MoveWanted(kind, declared, *map(bool, of)), state
+        kind, replicas = DifferenceKind(row["kind"]), tuple(row["wanted"])
+        yield MoveWanted(kind, replicas, *map(bool, of)), state
 
 
 def _move(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> Move:
@@ -416,7 +416,7 @@ def _move(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> Mo
     entry = lookups.aligned.placement.topics.get(topic) or lookups.aligned.intents.rules.get(topic)
     return move_of(
         state,
-        difference.declared,
+        difference.wanted,
         settings,
         reason_of(difference, state, lookups),
         lookups.nameable,

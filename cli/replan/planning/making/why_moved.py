@@ -20,7 +20,7 @@ class MoveWanted(Struct, frozen=True):
     """What a move is to remove, with all that its reason and its requests need to know."""
 
     kind: DifferenceKind
-    declared: Replicas
+    wanted: Replicas
     explicit: bool
     demoted: bool
     """The leader blacklist changed the list."""
@@ -58,7 +58,7 @@ def reason_of(difference: MoveWanted, state: PartitionState, lookups: Lookups) -
 
 def _replicas(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> MoveReason:
     """What asks for other members: a drain, an explicit list, the balance, a rule; the strongest that is meant."""
-    leaving = sorted(set(state.replicas) - set(difference.declared))
+    leaving = sorted(set(state.replicas) - set(difference.wanted))
     drained = [lookups.drained[b] for b in leaving if b in lookups.drained]
     if drained:
         return _entry(ReasonKind.DRAIN, drained[0])
@@ -81,12 +81,12 @@ def _order(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> M
     if lifted:
         return MoveReason(ReasonKind.BLACKLIST_LIFTED, lifted[0])
     replaced = difference.kind is DifferenceKind.REPLICAS
-    brokers = difference.declared if replaced else (state.leader, *state.replicas)
+    brokers = difference.wanted if replaced else (state.leader, *state.replicas)
     listed = [entries[b] for b in brokers if b is not None and b in entries]
     led = difference.kind is DifferenceKind.LEADER and state.leader in entries
     if listed and (difference.demoted or led):
         return _entry(ReasonKind.LEADER_BLACKLIST, listed[0])
-    first = difference.declared[0]
+    first = difference.wanted[0]
     last = _led_last(difference, state, lookups)
     if last is not None:
         return MoveReason(ReasonKind.LAST_LEADER, broker=last)
@@ -104,9 +104,9 @@ def _led_last(difference: MoveWanted, state: PartitionState, lookups: Lookups) -
     last = lookups.last
     if difference.kind is DifferenceKind.LEADER:
         return state.leader if state.leader in last else None
-    kept = [b for b in state.replicas if b in difference.declared]
-    declared = [b for b in difference.declared if b in kept]
-    for was, now in zip(kept, declared, strict=True):
+    kept = [b for b in state.replicas if b in difference.wanted]
+    wanted = [b for b in difference.wanted if b in kept]
+    for was, now in zip(kept, wanted, strict=True):
         if was != now:
             return was if last.get(was, 0) > last.get(now, 0) else None
     return None
@@ -118,17 +118,17 @@ def _lifted(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> 
     speaks = lookups.aligned.placement.leader_blacklist is not None
     if difference.explicit or kept is None or kept.left or kept.recovered or not speaks:
         return ()
-    if not set(kept.order) == set(difference.declared) == set(state.replicas):
+    if not set(kept.order) == set(difference.wanted) == set(state.replicas):
         return ()
-    forward = demoted(kept.order, state.replicas) & behind(difference.declared, state.replicas)
+    forward = demoted(kept.order, state.replicas) & behind(difference.wanted, state.replicas)
     entries = lookups.listed[state.partition.topic]
-    return tuple(b for b in difference.declared if b in forward and b not in entries)
+    return tuple(b for b in difference.wanted if b in forward and b not in entries)
 
 
 def _plain(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> MoveReason:
     if difference.kind is DifferenceKind.LEADER:
-        return MoveReason(ReasonKind.LEADER, leader=state.leader, broker=difference.declared[0])
-    if difference.balanced and difference.declared[0] != state.replicas[0]:
+        return MoveReason(ReasonKind.LEADER, leader=state.leader, broker=difference.wanted[0])
+    if difference.balanced and difference.wanted[0] != state.replicas[0]:
         return MoveReason(ReasonKind.BALANCE)
     rule = lookups.aligned.intents.leaders.get(state.partition.topic)
     if rule is not None and rule.racks:

@@ -142,7 +142,7 @@ def arrives(
             "arrives",
             str(name),
             f"{name}: after its move its list is {row['observed']} led by {row['leader']}, and planning again "
-            f"would move it ({row['kind']}) to {row['declared']}",
+            f"would move it ({row['kind']}) to {row['wanted']}",
         )
 
 
