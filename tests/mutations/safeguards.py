@@ -153,8 +153,8 @@ SAFEGUARDS = (
     Safeguard(
         "the settle time counts from the end of the look that first shows all in sync",
         "applying/observation.py",
-        "        seen_at = vouched + min(ended - began, share)\n",
-        "        seen_at = vouched\n",
+        "        looked_at = vouched + min(ended - began, share)\n",
+        "        looked_at = vouched\n",
         (
             f"{UNIT}/observation",
             HOSTILE,

@@ -28,7 +28,7 @@ from replan.applying.journal.records import (
 )
 from replan.applying.observation import made_again, runs_own, unshown
 from replan.applying.other_tools import not_ours
-from replan.applying.partitions import intent, no_more_left, remembering_given_up
+from replan.applying.partitions import forget_order, intent, remembering_given_up
 from replan.applying.reasons.notes import ListsLeft
 from replan.applying.reasons.reason import Leftover, Note
 from replan.applying.request_memory import (
@@ -439,7 +439,7 @@ def _lists_left(begun: Ledger, ledger: Ledger, reader: ClusterReader) -> list[Re
         return []
     look = reader.look(Wanted(partitions=sorted(orders.keys() | ended)))
     over = {n for n in orders.keys() | ended if _is_over(begun.owned[n], look)}
-    back = [r for n in sorted(ended & over) for r in no_more_left(begun.owned[n], ledger)]
+    back = [r for n in sorted(ended & over) for r in forget_order(begun.owned[n], ledger)]
     return [*(r for n, r in orders.items() if n not in over), *back]
 
 

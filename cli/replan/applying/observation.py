@@ -231,12 +231,12 @@ class PartitionHistory(Struct, frozen=True):
         """The history after one look at the moves in flight, which began and ended then; others are forgotten."""
         share = settle_seconds / (AGREEING_LOOKS - 1)
         vouched = self.vouched + min(self.gap(began), share)
-        seen_at = vouched + min(ended - began, share)
+        looked_at = vouched + min(ended - began, share)
         shown = {n: _live_isr(n, look) for n in moves if n not in look.unclear}
         unclear = [n for n in moves if n in look.unclear]
         return PartitionHistory(
-            self._since(self.target_in_sync, unclear, shown, lambda n: moves[n].target, seen_at),
-            self._since(self.new_in_sync, unclear, shown, lambda n: moves[n].new, seen_at),
+            self._since(self.target_in_sync, unclear, shown, lambda n: moves[n].target, looked_at),
+            self._since(self.new_in_sync, unclear, shown, lambda n: moves[n].new, looked_at),
             vouched,
             {n: isr for n in moves if (isr := self._isr_after(n, look)) is not None},
             began,
@@ -251,9 +251,9 @@ class PartitionHistory(Struct, frozen=True):
         unclear: Iterable[TopicPartition],
         in_sync: Mapping[TopicPartition, frozenset[BrokerId]],
         wanted: Callable[[TopicPartition], Replicas],
-        seen_at: float,
+        looked_at: float,
     ) -> Since:
-        return held_since(before, _holding(before, unclear, in_sync, wanted), seen_at)
+        return held_since(before, _holding(before, unclear, in_sync, wanted), looked_at)
 
     def moved(self, before: "PartitionHistory") -> bool:
         """Whether bytes have come since the look before, or an ISR is another one."""

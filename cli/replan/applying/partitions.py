@@ -259,7 +259,7 @@ def forgetting(move: Move, ledger: Ledger) -> tuple[Record, ...]:
     return _no_more(Order(move.partition, move.topic_id, move.target), ledger)
 
 
-def no_more_left(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
+def forget_order(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
     """Forget the list to come back to, where the partition of a move that was given up has its original one."""
     return _no_more(Order(own.partition, own.topic_id, own.original), ledger)
 
@@ -374,7 +374,7 @@ class PartitionInput(Struct, frozen=True, kw_only=True):
     """How long an earlier request may still be on its way; None where its outcome is definite."""
     logless: frozenset[BrokerId] = frozenset()
     """Brokers of the target that show no log of it."""
-    left_behind: Replicas = ()
+    given_up_list: Replicas = ()
     """The list that an earlier application has left, in whose copies it ended; empty if none has."""
 
     @property
@@ -432,7 +432,7 @@ def _unavailable(given: PartitionInput) -> Suspect[Request] | None:
 def _elsewhere(given: PartitionInput, state: PartitionState) -> MoveVerdict:
     """It has neither the planned original nor the target, and nothing was asked for."""
     move, running = given.move, state.running
-    if running is None or running.target == given.left_behind:
+    if running is None or running.target == given.given_up_list:
         return _suspect(Status.STALE, NotAsPlanned(Fact.REPLICAS, move.original, state.replicas))
     if running.target == move.target:
         return Hold(SameListElsewhere())
@@ -673,7 +673,7 @@ def judge_while_copying(given: PartitionInput) -> tuple[MoveRecord | None, MoveV
     it. Where Kafka drops replicas after the copy, because the list could not name them, a cancel puts them at the end
     of the list (PartitionReassignmentRevert): the move begins again from that order.
     """
-    own, verdict = judge_partition(_from_the_order_that_is_left(given))
+    own, verdict = judge_partition(_from_the_kept_order(given))
     state = given.state
     if own is None or own.asked is None or state is None or verdict == End(Status.DONE):
         return own, verdict
@@ -691,7 +691,7 @@ def judge_while_copying(given: PartitionInput) -> tuple[MoveRecord | None, MoveV
     return own, Suspect(CANCEL, worse) if isinstance(ask, Request) else ask
 
 
-def _from_the_order_that_is_left(given: PartitionInput) -> PartitionInput:
+def _from_the_kept_order(given: PartitionInput) -> PartitionInput:
     """After a cancel the original list may have another order."""
     own, state = given.own, given.state
     cancelled = own is not None and own.asked is not None and own.asked.kind is RequestKind.CANCEL

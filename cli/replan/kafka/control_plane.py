@@ -53,7 +53,7 @@ class KafkaControlPlane:
         self._principal = principal
         self.journal = journal
         """The journal topic of a name."""
-        self._known = EarlierLooks()
+        self._earlier = EarlierLooks()
 
     def cluster_id(self) -> str:
         """The cluster's id."""
@@ -89,13 +89,13 @@ class KafkaControlPlane:
 
     def look(self, wanted: Wanted) -> Look:
         """What is wanted, in one round of requests."""
-        return read_look(self._reads, wanted, self._known)
+        return read_look(self._reads, wanted, self._earlier)
 
     def log_dirs(self) -> Sequence[LogDir]:
         """The log directories of the live brokers that answer."""
         brokers.described(self._reads)
         by_broker = log_dirs.directories_of(self._reads, self._wire.addresses.keys())
-        self._known.cordoned |= {b: log_dirs.all_cordoned(of) for b, of in by_broker.items()}
+        self._earlier.cordoned |= {b: log_dirs.all_cordoned(of) for b, of in by_broker.items()}
         return tuple(log_dirs.directories(by_broker))
 
     def log_ends(

@@ -70,12 +70,12 @@ Volumes = Mapping[BrokerId, Sequence[Volume]]
 """Those of each broker."""
 
 
-def _nothing_known(_: LogDir) -> int:
+def _nothing_lies(_: LogDir) -> int:
     return 0
 
 
 def volumes(
-    log_dirs: Iterable[LogDir], lies_in: Callable[[LogDir], int] = _nothing_known
+    log_dirs: Iterable[LogDir], lies_in: Callable[[LogDir], int] = _nothing_lies
 ) -> Volumes:
     """Which directories share a volume. `lies_in`: how many bytes lie in a directory; 0 where nobody says.
 

@@ -283,14 +283,14 @@ class _Lies:
         self._codes: dict[str, int] = {}
         self._keys: Ints = np.zeros(0, np.int64)
         self._sizes: Ints = np.zeros(0, np.int64)
-        self._known: dict[tuple[BrokerId, str], int] = {}
+        self._bytes: dict[tuple[BrokerId, str], int] = {}
 
     def bytes_in(self, log_dir: LogDir) -> int:
         """Of one directory; 0 where nobody says what lies there."""
         at = (log_dir.broker, log_dir.path)
-        if at not in self._known:
-            self._known[at] = self._read(log_dir)
-        return self._known[at]
+        if at not in self._bytes:
+            self._bytes[at] = self._read(log_dir)
+        return self._bytes[at]
 
     def _read(self, log_dir: LogDir) -> int:
         if not self._codes:

@@ -93,7 +93,7 @@ def _range(listed: int | str, where: Where) -> BrokerRange:
     return BrokerRange(first, last, where, single=False)
 
 
-LeftOver = dict[str, object]
+RestOfSection = dict[str, object]
 """A section without what was read here."""
 
 _SOUND_PARTITIONS = {"0": [0]}
@@ -102,14 +102,14 @@ _SOUND_PARTITIONS = {"0": [0]}
 
 def read_assignments(
     source: Source, section: YamlMapping, problems: Problems
-) -> tuple[list[Declaration], LeftOver]:
+) -> tuple[list[Declaration], RestOfSection]:
     """Read the explicit entries of `assignments`."""
     declarations: list[Declaration] = []
-    left: LeftOver = {}
+    rest: RestOfSection = {}
     for topic, entry, where in _entries(source, section):
         path: KeyPath = ("assignments", topic)
         if not isinstance(entry, YamlMapping) or is_pattern(topic):
-            left[topic] = entry
+            rest[topic] = entry
             if isinstance(entry, YamlMapping) and "partitions" in entry:
                 problems.add(
                     where,
@@ -119,36 +119,36 @@ def read_assignments(
             continue
         beyond = entry.keys() - OWN_KEYS
         if beyond and "partitions" not in entry:
-            left[topic] = entry
+            rest[topic] = entry
             continue
         if beyond:
-            left[topic] = {"partitions": _SOUND_PARTITIONS} | {k: entry[k] for k in beyond}
+            rest[topic] = {"partitions": _SOUND_PARTITIONS} | {k: entry[k] for k in beyond}
         elif not _is_topic(topic, where, path, problems):
             continue
         explicit = read_explicit(source, topic, entry, where, problems)
         if explicit is not None:
             declarations.append(Declaration(path, where, explicit))
-    return declarations, left
+    return declarations, rest
 
 
 def read_preferred_leaders(
     source: Source, section: YamlMapping, problems: Problems
-) -> tuple[list[Declaration], LeftOver]:
+) -> tuple[list[Declaration], RestOfSection]:
     """Read the entries of `preferredLeaders` that go by partition number."""
     declarations: list[Declaration] = []
-    left: LeftOver = {}
+    rest: RestOfSection = {}
     for topic, entry, where in _entries(source, section):
         path: KeyPath = ("preferredLeaders", topic)
         by_number = isinstance(entry, YamlMapping) and entry and all(map(str.isdecimal, entry))
         if not isinstance(entry, YamlMapping) or not by_number or is_pattern(topic):
-            left[topic] = entry
+            rest[topic] = entry
             if by_number:
                 text = "leaders by partition need a topic's name, and this is a pattern; name each topic"
                 problems.add(where, path, text)
         elif _is_topic(topic, where, path, problems):
             leaders = _preferred_leaders(source, path, entry, problems)
             declarations.append(Declaration(path, where, leaders))
-    return declarations, left
+    return declarations, rest
 
 
 def _entries(source: Source, section: YamlMapping) -> Iterator[tuple[str, YamlValue, Where]]:

@@ -136,7 +136,7 @@ def _judged(
     after = None if deviation.kind is None else policy.put_right.get(deviation.kind)
     if after is None:
         return Judged(deviation, since, None, NotAllowed(), None)
-    due_at = max(since + after, _known_at(deviation, memory, now))
+    due_at = max(since + after, _certain_from(deviation, memory, now))
     excepted = deviation.kind in policy.windows.excepted
     at = due_at if excepted else opens_at(policy.windows.open, max(due_at, now))
     if due_at > now:
@@ -146,7 +146,7 @@ def _judged(
     return Judged(deviation, since, due_at, None, now)
 
 
-def _known_at(deviation: FoundDeviation, memory: Memory, now: float) -> float:
+def _certain_from(deviation: FoundDeviation, memory: Memory, now: float) -> float:
     """From when on it is known to be so: a directory, once the files that the last round left are deleted."""
     ended = memory.rounds[0].ended_at if memory.rounds else -inf
     fresh = deviation.kind is DeviationKind.LOG_DIR_FULL and 0 <= now - ended < FREED_SECONDS

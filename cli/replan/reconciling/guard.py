@@ -100,9 +100,9 @@ class Guard:
         self.down_since: dict[int, float] = {}
         self._holds = False
         self._passed_over: frozenset[int] = frozenset()
-        self.facts = self._seen()
+        self.facts = self._look_facts()
         self.down = self.facts.down
-        self._known_down()
+        self._count_those_down()
         self._looked_at = loop.ports.clock.now()
         self._progress: Progress | None = None
         self._sent: list[Command] = []
@@ -202,10 +202,10 @@ class Guard:
         ports = self._loop.ports
         if ports.clock.now() - self._looked_at >= GUARD_SECONDS:
             with suppress(ReplanError):
-                self.facts = self._seen()
+                self.facts = self._look_facts()
             self._looked_at = ports.clock.now()
 
-    def _seen(self) -> HoldFacts:
+    def _look_facts(self) -> HoldFacts:
         """What is down, and what came under min ISR that no move of the plan brings back above it."""
         snapshot = self._loop.ports.reader.observe()
         facts, live = facts_of(snapshot), {b.id for b in snapshot.brokers if b.live}
@@ -230,7 +230,7 @@ class Guard:
         due = {b for b, at in self.down_since.items() if now - at >= self._after}
         return tuple(sorted(due - self._passed_over - {*self._begun.replaced}))
 
-    def _known_down(self) -> None:
+    def _count_those_down(self) -> None:
         """Since when those are down that were when it began; who is due, or not by rule, was passed over for it."""
         now, down_at = self._loop.ports.wall(), {b: self._loop.broker_down(b) for b in self.down}
         self.down_since |= {b: at for b, at in down_at.items() if at is not None}

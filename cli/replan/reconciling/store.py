@@ -196,7 +196,7 @@ class LeaseKeeper:
     def __init__(self, store: LoopStore, clock: Clock, owner: str, moment: str) -> None:
         self._store, self._clock, self._owner, self._moment = store, clock, owner, moment
         self.id = uuid4().hex[:12]
-        self._seen: Lease | None = None
+        self._lease: Lease | None = None
         self._since = self._beat_at = float("-inf")
         self.held = False
         self.waiting: tuple[LoopCommand, ...] = ()
@@ -213,9 +213,9 @@ class LeaseKeeper:
             self.held = True
             return None
         self.held = False
-        if lease != self._seen:
-            self.alive = self._seen is not None
-            self._seen, self._since = lease, at
+        if lease != self._lease:
+            self.alive = self._lease is not None
+            self._lease, self._since = lease, at
         silent = at - self._since
         if lease is not None and not lease.released and silent < LEASE_DEAD_SECONDS:
             return LeaseHeld(lease.owner, now - silent, silent, LEASE_DEAD_SECONDS)
@@ -225,7 +225,7 @@ class LeaseKeeper:
             self._clock.sleep(CLAIM_SECONDS)
         lease = self._read()
         if lease is not None and lease.holder != self.id:
-            self._seen, self._since = lease, self._clock.now()
+            self._lease, self._since = lease, self._clock.now()
             return LeaseHeld(lease.owner, now, 0.0, LEASE_DEAD_SECONDS)
         self.held = True
         return None

@@ -22,8 +22,8 @@ from replan.applying.api import (
     Verb,
     clear_throttles,
     fold,
-    found_throttles,
     not_ours,
+    owned_throttles,
     plan_of_throttle,
 )
 from replan.errors import Exit, Held
@@ -325,5 +325,5 @@ def test_a_kept_replica_that_falls_out_of_sync_is_not_starved_by_them() -> None:
 def test_show_says_whose_they_are() -> None:
     made = copying()
     made.apply(others=True, stop=made.stop_at(4))
-    found = found_throttles(made.plane.observe(), fold(made.journal.read()))
+    found = owned_throttles(made.plane.observe(), fold(made.journal.read()))
     assert {f.owner for f in found} == {Owner.RUNNING}

@@ -279,7 +279,7 @@ class ApplicationRun:
         now = ports.clock.now()
         self._job, self._ports = job, ports
         self._state = first_state(job, ledger, now, silent_since).with_room(job, log_dirs)
-        self._began = self._seen_at = self._written_at = now
+        self._began = self._looked_at = self._written_at = now
         self._ended_at: float | None = None
         self._leaving: Leaving | None = None
         self._idle_since: float | None = None
@@ -333,7 +333,7 @@ class ApplicationRun:
         except (ClusterUnreachable, ClusterRefused) as error:
             self._state = self._state.without_a_look()
             return self._unreachable(now, error)
-        self._seen_at = now
+        self._looked_at = now
         reported = len(self._state.notes)
         before = self._state = self._state.observed(tick)
         decision, after = decide(tick, before)
@@ -451,8 +451,8 @@ class ApplicationRun:
             self._ended_at = tick.now
         if tick.now - self._ended_at < patience:
             return None
-        left_behind = all_leftovers(state, tick.look)
-        return replace(self._outcome_so_far(Exit.HELD, Ending.STAYS_OPEN), leftovers=left_behind)
+        leftovers = all_leftovers(state, tick.look)
+        return replace(self._outcome_so_far(Exit.HELD, Ending.STAYS_OPEN), leftovers=leftovers)
 
     def _works(self) -> bool:
         """Whether anything has begun and not ended, or is still to begin."""
@@ -533,10 +533,10 @@ class ApplicationRun:
     def _unreachable(
         self, now: float, error: ClusterUnreachable | ClusterRefused
     ) -> Outcome | None:
-        silent = now - self._seen_at
+        silent = now - self._looked_at
         if silent < self._job.settings.patience_seconds and self._leaving is None:
             whom = error.waits_for if isinstance(error, ClusterUnreachable) else None
-            lasts = self._ports.clock.now() - self._seen_at
+            lasts = self._ports.clock.now() - self._looked_at
             refuses = isinstance(error, ClusterRefused)
             self._report_silence(now, ClusterSilent(lasts, str(error), whom, refuses=refuses))
             return None

@@ -148,7 +148,7 @@ class LogMoveKind(StepKind[LogMoveStep]):
         """Whether any has yet to be asked for."""
         return any(step.record is None for step in self.pending(job, ledger))
 
-    def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[RequestSubject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, _memory: RequestMemory[RequestSubject]) -> Wanted:
         """Their partitions, where their replicas lie, and the rates of their brokers where they are throttled."""
         moves = [step.move for step in self.looked_at(job, ledger)]
         throttled = throttle_of(job.plan.throttle, ledger.application) is not None
@@ -194,7 +194,7 @@ def places_of_begun(ledger: Ledger) -> dict[BrokerId, list[TopicPartition]]:
 
 def copying_within(ledger: Ledger, look: Look) -> dict[ReplicaName, str]:
     """Those of them whose copies run to where they were sent, and where each replica lies."""
-    begun = {replica: (of, _seen_at(replica, look)) for replica, of in _begun(ledger).items()}
+    begun = {replica: (of, _place_of(replica, look)) for replica, of in _begun(ledger).items()}
     return {
         replica: place.path
         for replica, (record, place) in begun.items()
@@ -217,7 +217,7 @@ def with_log_moves(
 
 def rates_of_copies(ledger: Ledger, look: Look) -> set[RateKey]:
     """The rates of the brokers on which any of them copies."""
-    copying = (replica for replica in _begun(ledger) if _seen_at(replica, look).future_path)
+    copying = (replica for replica in _begun(ledger) if _place_of(replica, look).future_path)
     return {(broker, LOG_DIRS_RATE) for _, broker in copying}
 
 
@@ -226,14 +226,14 @@ def _begun(ledger: Ledger) -> dict[ReplicaName, LogMoveRecord]:
     return {replica: record for replica, record in records if record.status is Status.OPEN}
 
 
-def _seen_at(replica: ReplicaName, look: Look) -> LogPlace:
+def _place_of(replica: ReplicaName, look: Look) -> LogPlace:
     partition, broker = replica
     return look.places.get(broker, {}).get(partition, LogPlace(None))
 
 
 def _wants(move: LogMove, look: Look) -> tuple[ReplicaName, str, int]:
     """Which replica goes to which directory, and how many bytes."""
-    return move.replica, move.target, max(move.bytes, _seen_at(move.replica, look).bytes)
+    return move.replica, move.target, max(move.bytes, _place_of(move.replica, look).bytes)
 
 
 def _place(move: LogMove, look: Look) -> LogPlace | Hold | Suspect[Ask]:

@@ -317,7 +317,7 @@ class RecoveryKind(StepKind[RecoveringStep]):
         records = ledger.steps_of(RecoveryRecord)
         return [RecoveringStep(r, records.get(r.partition)) for r in plan.recoveries]
 
-    def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[RequestSubject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, _memory: RequestMemory[RequestSubject]) -> Wanted:
         """Their partitions."""
         return Wanted(partitions=[step.subject for step in self.pending(job, ledger)])
 

@@ -110,7 +110,7 @@ class StandingKind(StepKind[StandingStep]):
         records = ledger.steps_of(StandingRecord)
         return [StandingStep(wanted, records.get(wanted.setting)) for wanted in plan.standing]
 
-    def reads(self, job: Job, ledger: Ledger, _known: RequestMemory[RequestSubject]) -> Wanted:
+    def reads(self, job: Job, ledger: Ledger, _memory: RequestMemory[RequestSubject]) -> Wanted:
         """The settings of their topics and brokers."""
         places = standing_places(job, ledger)
         topics = {name for scope, name in places if scope is ConfigScope.TOPIC}

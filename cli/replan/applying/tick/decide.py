@@ -64,12 +64,12 @@ from replan.applying.partitions import (
     Suspect,
     Waiting,
     begun,
+    forget_order,
     forgetting,
     intent,
     judge_cancelled,
     judge_while_copying,
     never_there,
-    no_more_left,
     remembering,
     remembering_given_up,
 )
@@ -482,7 +482,7 @@ class Draft:
         if status is not Status.DONE:
             if state is not None and state.topic_id == record.topic_id:
                 rests = state.running is None and state.replicas == record.original
-                records_of = no_more_left if rests else remembering_given_up
+                records_of = forget_order if rests else remembering_given_up
                 self.records.extend(records_of(record, ledger))
         elif name not in job.plan.remember:
             self.records.extend(forgetting(job.moves[name], ledger))

@@ -61,7 +61,7 @@ def urgent(state: RunState, job: Job) -> frozenset[BrokerId]:
     A change is decided by what was just read: a broker that died meanwhile does not answer, and is not asked.
     """
     soon = job.settings.settle_seconds - 2 * job.settings.poll_seconds
-    own = own_brokers((*state.configs_asked, *state.configs_unknown_since))
+    own = own_brokers((*state.config_resources, *state.configs_unknown_since))
     own.update(*(kind.reads(job, state.ledger, state.steps).rates_of for kind in KINDS))
     own |= {broker for (broker, _), _ in state.throttle_history.catching_up}
     running, ending = state.others.brokers, set[BrokerId]()

@@ -237,7 +237,7 @@ class RunState(Struct, frozen=True, kw_only=True):
         return since
 
     @property
-    def configs_asked(self) -> set[ConfigResource]:
+    def config_resources(self) -> set[ConfigResource]:
         """Topics and brokers of which the tick before has asked to change a setting."""
         return {*self.configs.answers, *_places(self.steps.answers)}
 
@@ -452,7 +452,7 @@ def partition_input(
         repeat_refusal="" if repeat is None else repeat.refusal,
         quarantine_seconds=quarantine_left(tick, state, name),
         logless=frozenset(b for b in move.target if state.history.shows_no_log(name, b)),
-        left_behind=() if order is None else order.left,
+        given_up_list=() if order is None else order.left,
     )
 
 
@@ -464,7 +464,7 @@ class Unchanged:
         self._remembers = remembers
         same = remembers and state.waits.brokers == tick.look.brokers
         self._before = state.waits.of if same else {}
-        self._seen, self._settings, self._history = tick.look, tick.settings, state.history
+        self._look, self._settings, self._history = tick.look, tick.settings, state.history
         self._concerned = {
             *state.moves.answers,
             *state.moves.refused,
@@ -492,7 +492,7 @@ class Unchanged:
 
     def _basis(self, name: TopicPartition) -> Basis | None:
         """What the verdict on a partition rests on beside brokers and record; None where something else concerns it."""
-        state, settings = self._seen.partitions.get(name), self._seen.topics.get(name.topic)
+        state, settings = self._look.partitions.get(name), self._look.topics.get(name.topic)
         if state is None or settings is None or name in self._concerned:
             return None
         settled = self._history.settled(name, self._settings.settle_seconds)
@@ -500,7 +500,7 @@ class Unchanged:
 
     def waits(self) -> KeptHolds:
         """Those that hold in the next tick, if nothing of them changes."""
-        return KeptHolds(self._seen.brokers, self._now) if self._remembers else KeptHolds()
+        return KeptHolds(self._look.brokers, self._now) if self._remembers else KeptHolds()
 
 
 def quarantine_left(tick: TickInput, state: RunState, name: TopicPartition) -> float | None:

@@ -127,18 +127,18 @@ class CopyPace:
     """
 
     def __init__(self) -> None:
-        self._seen = deque[tuple[float, int]]()
+        self._readings = deque[tuple[float, int]]()
 
     def of(self, progress: Progress) -> Progress:
         """The progress with this rate, or with that of its copies where it was not looked at for long enough."""
         volume = progress.volume()
-        while len(self._seen) > 1 and progress.now - self._seen[1][0] >= PACE_SECONDS:
-            self._seen.popleft()
+        while len(self._readings) > 1 and progress.now - self._readings[1][0] >= PACE_SECONDS:
+            self._readings.popleft()
         if (
-            not self._seen or self._seen[-1][1] != volume.copied_bytes
+            not self._readings or self._readings[-1][1] != volume.copied_bytes
         ):  # sizes are not read each time
-            self._seen.append((progress.now, volume.copied_bytes))
-        (since, before), (until, copied) = self._seen[0], self._seen[-1]
+            self._readings.append((progress.now, volume.copied_bytes))
+        (since, before), (until, copied) = self._readings[0], self._readings[-1]
         fresh = progress.now - until < PACE_SECONDS
         if fresh and until - since >= SHORTEST_PACE_SECONDS and copied > before:
             volume = replace(volume, bytes_per_second=(copied - before) / (until - since))

@@ -1,7 +1,7 @@
 """What the journal says of a cluster, for those who only look: nothing is asked or written.
 
 The open application (`open_application`); a snapshot as it is planned from (`as_planned_from`); every throttle setting,
-and whose it is (`found_throttles`). Every command that plans or reports imports this, so it imports nothing of what
+and whose it is (`owned_throttles`). Every command that plans or reports imports this, so it imports nothing of what
 decides. What partitions wait for is in `waiting`.
 
 Throttles that moves have set are neither drift nor anything that a plan is to change: planning sees what was there
@@ -217,7 +217,7 @@ class Owner(StrEnum):
     """A value of a broker's file: shown by Kafka, and not used (ConfigHelper)."""
 
 
-class FoundThrottle(Struct, frozen=True):
+class OwnedThrottle(Struct, frozen=True):
     """A rate, or a part of a list of throttled replicas."""
 
     setting: SettingName
@@ -227,33 +227,33 @@ class FoundThrottle(Struct, frozen=True):
     """Of replan's rates: what it was, and is to be again; None where it was not set."""
 
 
-def found_throttles(snapshot: Snapshot, ledger: Ledger) -> list[FoundThrottle]:
+def owned_throttles(snapshot: Snapshot, ledger: Ledger) -> list[OwnedThrottle]:
     """All of them: rates by broker, then lists by topic."""
     stay = standing_settings(ledger)
     return [*_rates(snapshot, ledger, stay), *_lists(snapshot, ledger, stay)]
 
 
-def unknown_throttles(snapshot: Snapshot, ledger: Ledger) -> list[FoundThrottle]:
+def unknown_throttles(snapshot: Snapshot, ledger: Ledger) -> list[OwnedThrottle]:
     """Those that the journal does not know: nobody can say whose they are."""
-    return nobodys(found_throttles(snapshot, ledger))
+    return nobodys(owned_throttles(snapshot, ledger))
 
 
-def nobodys(throttles: Iterable[FoundThrottle]) -> list[FoundThrottle]:
+def nobodys(throttles: Iterable[OwnedThrottle]) -> list[OwnedThrottle]:
     """Those of them that the journal does not know."""
     return [f for f in throttles if f.owner is Owner.OTHER]
 
 
 def throttles_seen_twice(
     snapshot: Snapshot, again: Callable[[], Snapshot], ledger: Ledger
-) -> list[FoundThrottle]:
-    """All of them, as `found_throttles`; those that the journal does not know only where a second look shows them, too.
+) -> list[OwnedThrottle]:
+    """All of them, as `owned_throttles`; those that the journal does not know only where a second look shows them, too.
 
     `ledger`: the journal as it was read after the first look.
 
     A process at work that restores a throttle between a look at the cluster and the reading of the journal forgets it
     in both: it is nobody's only in the look that came first. What is set since is not in that one.
     """
-    throttles = found_throttles(snapshot, ledger)
+    throttles = owned_throttles(snapshot, ledger)
     if not nobodys(throttles):
         return throttles
     there = {f.setting: elements(f.value) for f in unknown_throttles(again(), ledger)}
@@ -266,42 +266,42 @@ def throttles_seen_twice(
     return [f for f in confirmed if f.value or f.owner is not Owner.OTHER]
 
 
-def _rates(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThrottle]:
+def _rates(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[OwnedThrottle]:
     of_others = ledger.throttles_others
     answering = {b.id for b in snapshot.brokers if b.live} | snapshot.broker_configs.keys()
     for (broker, key), saved_rate in sorted(ledger.rates.items()):
         if broker not in answering:
             setting = SettingName(ConfigScope.BROKER, str(broker), key)
-            yield FoundThrottle(setting, saved_rate.ours[-1], Owner.SILENT, saved_rate.before)
+            yield OwnedThrottle(setting, saved_rate.ours[-1], Owner.SILENT, saved_rate.before)
     for setting, config in snapshot.throttle_rates():
         saved = ledger.rates.get((BrokerId(int(setting.name)), setting.key))
         match config.source:
             case ConfigSource.BROKER if saved is not None and config.value in saved.ours:
                 copies = Owner.RUNNING if of_others and not ledger.open else Owner.COPIES
                 owner = Owner.KEPT if saved.kept else copies
-                yield FoundThrottle(setting, config.value, owner, saved.before)
+                yield OwnedThrottle(setting, config.value, owner, saved.before)
             case ConfigSource.BROKER:
                 declared = setting in ledger.steps_of(StandingRecord) or config.value == stay.get(
                     setting
                 )
-                yield FoundThrottle(setting, config.value, _not_of_moves(declared=declared))
+                yield OwnedThrottle(setting, config.value, _not_of_moves(declared=declared))
             case ConfigSource.CLUSTER_DEFAULT:
-                yield FoundThrottle(setting, config.value, Owner.DEFAULT)
+                yield OwnedThrottle(setting, config.value, Owner.DEFAULT)
             case _:
-                yield FoundThrottle(setting, config.value, Owner.UNUSED)
+                yield OwnedThrottle(setting, config.value, Owner.UNUSED)
 
 
 def _not_of_moves(*, declared: bool) -> Owner:
     return Owner.DECLARED if declared else Owner.OTHER
 
 
-def _lists(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[FoundThrottle]:
+def _lists(snapshot: Snapshot, ledger: Ledger, stay: Stay) -> Iterator[OwnedThrottle]:
     for setting, listed in snapshot.throttled_lists():
         parts: dict[Owner, list[str]] = {}
         for entry in elements(listed):
             parts.setdefault(_owner(setting, entry, ledger, stay), []).append(entry)
         for owner, part in sorted(parts.items(), key=lambda part_of: part_of[0] is Owner.OTHER):
-            yield FoundThrottle(setting, ",".join(part), owner)
+            yield OwnedThrottle(setting, ",".join(part), owner)
 
 
 def _owner(setting: SettingName, entry: str, ledger: Ledger, stay: Stay) -> Owner:

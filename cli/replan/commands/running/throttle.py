@@ -163,13 +163,13 @@ def throttle_show(
       replan throttle show --simulated cluster.json --format json
     """
     from replan.applying.journal.ledger import Ledger
-    from replan.applying.views.standing import found_throttles, throttles_seen_twice
+    from replan.applying.views.standing import owned_throttles, throttles_seen_twice
     from replan.commands.inputs.journals import journal_state
     from replan.reporting.cluster.checkup_text import render_throttles, render_throttles_json
 
     if cluster.snapshot is not None:
         snapshot = cluster.observe()
-        throttles = found_throttles(snapshot, Ledger())
+        throttles = owned_throttles(snapshot, Ledger())
     else:
         with cluster.connect() as connection:
             snapshot = connection.control_plane.observe()

@@ -275,8 +275,8 @@ def directories(answers: Mapping[BrokerId, Sequence[Directory]]) -> Iterator[Log
             yield LogDir(
                 broker,
                 told.path,
-                _known(told.total_bytes),
-                _known(told.usable_bytes),
+                _unless_unknown(told.total_bytes),
+                _unless_unknown(told.usable_bytes),
                 # Future logs count: LogManager.nextLogDirs counts them when it places a new replica.
                 logs=told.logs,
                 cordoned=told.cordoned,
@@ -294,5 +294,5 @@ def _request(topics: Any) -> Any:
     return DescribeLogDirs(topics=topics, min_version=_TELLS_BYTES)
 
 
-def _known(size: int) -> int | None:
+def _unless_unknown(size: int) -> int | None:
     return None if size < 0 else size

@@ -52,7 +52,7 @@ def recalled(lists: Matrix, aligned: Alignment) -> Recalled:
     return Recalled(ordered, back, kept)
 
 
-def left_demoted(aligned: Alignment) -> dict[TopicPartition, frozenset[BrokerId]]:
+def still_demoted(aligned: Alignment) -> dict[TopicPartition, frozenset[BrokerId]]:
     """Where a blacklist goes on that the placement says nothing of, and the brokers that it keeps from leading."""
     if aligned.placement.leader_blacklist is not None:
         return {}
@@ -68,7 +68,7 @@ def left_demoted(aligned: Alignment) -> dict[TopicPartition, frozenset[BrokerId]
 
 def goes_on(aligned: Alignment) -> Iterator[PlanWarning]:
     """A warning of a leader blacklist that the placement says nothing of."""
-    by_partition = left_demoted(aligned)
+    by_partition = still_demoted(aligned)
     if by_partition:
         brokers = tuple(sorted(frozenset().union(*by_partition.values())))
         named: Facts = {

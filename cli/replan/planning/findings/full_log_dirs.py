@@ -23,7 +23,7 @@ from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.overlays import managed
-from replan.planning.plans.log_dirs import DirRooms, LogMove, free_below, left_on
+from replan.planning.plans.log_dirs import DirRooms, LogMove, free_below, room_on
 
 _Lies = dict[TopicPartition, tuple[PartitionState, str]]
 """What lies on a volume, with its directory."""
@@ -202,7 +202,7 @@ def _above(snapshot: Snapshot, above: Fraction) -> Iterator[Volume]:
 
 def _room(volume: Volume, above: Fraction) -> int | None:
     """How many bytes it takes and stays below the share, a tenth of it free; None: not known."""
-    return left_on(volume, free=free_below(above))
+    return room_on(volume, free=free_below(above))
 
 
 def _excess(log_dir: LogDir, above: Fraction) -> int:

@@ -53,11 +53,11 @@ def admission_order(judged: Iterable[ObservedMove]) -> list[Move]:
     ordered: list[Move] = []
     for kind in sorted(classes):
         moves = sorted(classes[kind], key=lambda m: m.partition)
-        ordered.extend(moves if kind is Urgency.INSTANT else _by_what_is_left(moves))
+        ordered.extend(moves if kind is Urgency.INSTANT else _by_bytes_left(moves))
     return ordered
 
 
-def _by_what_is_left(moves: list[Move]) -> Iterable[Move]:
+def _by_bytes_left(moves: list[Move]) -> Iterable[Move]:
     """Take from the broker with most left; of equal ones who sends, then by broker id."""
     bytes_left: Counter[_Side] = Counter()
     of_side: dict[_Side, list[Move]] = defaultdict(list)

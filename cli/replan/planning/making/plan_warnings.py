@@ -65,7 +65,7 @@ def plan_warnings(
         yield PlanWarning(WarningKind.RACK_NOT_TOLD, {**unknown, **kept})
     racks = RequiredRacks.of(aligned)
     yield from _fewer_racks(racks, moves)
-    yield from _racks_left(aligned, racks, moves)
+    yield from _narrowed(aligned, racks, moves)
     running = np.asarray(differs.table.column("kind")) == DifferenceKind.RUNNING
     converging = take(differs.table, np.flatnonzero(running))
     if converging.num_rows:
@@ -174,7 +174,7 @@ def _fewer_racks(racks: RequiredRacks, moves: Sequence[Move]) -> Iterator[PlanWa
         yield PlanWarning(WarningKind.FEWER_RACKS, {**facts, **listed})
 
 
-def _racks_left(
+def _narrowed(
     aligned: Alignment, required: RequiredRacks, moves: Sequence[Move]
 ) -> Iterator[PlanWarning]:
     """Moves of a rule or a drain into fewer racks than the partition lies in, other than for want of replicas.

@@ -43,7 +43,7 @@ class ReplicaExchanges:
         ]
         self._mark = np.zeros((count, count), dtype=np.int64)
         self.stale = False
-        self._enter(np.flatnonzero(steps.left_behind()), only_back=True)
+        self._enter(np.flatnonzero(steps.changed_rows()), only_back=True)
         self.costs = Costs(
             np.full((count, count), NO_WAY), np.zeros((count, count), dtype=np.int64)
         )

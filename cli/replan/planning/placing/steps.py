@@ -60,7 +60,7 @@ class Steps(ABC):
         """Who had some partitions before; shape (rows, brokers)."""
         return has(self.had[rows], self._every)
 
-    def left_behind(self) -> Flags:
+    def changed_rows(self) -> Flags:
         """Which partitions have left a broker that had them."""
         return np.asarray((~is_in(self.had, self.lists) & (self.had >= 0)).any(axis=1))
 

@@ -141,7 +141,7 @@ class DirRooms(Struct):
         volumes = list(volumes)
         paths = sorted((d.path, number) for number, of in enumerate(volumes) for d in of)
         takes = (d.path for of in volumes for d in of if d.takes_new and d.path not in closed)
-        return cls(dict(paths), frozenset(takes), [left_on(of, comes, free) for of in volumes])
+        return cls(dict(paths), frozenset(takes), [room_on(of, comes, free) for of in volumes])
 
     @property
     def largest(self) -> int:
@@ -175,7 +175,7 @@ def free_below(share: Fraction) -> Fraction:
     return max(Fraction(HEADROOM), 1 - share)
 
 
-def left_on(
+def room_on(
     volume: Volume, comes: Coming = NOTHING_COMES, free: float | Fraction = HEADROOM
 ) -> int | None:
     """How many more bytes a volume takes beside what comes to its directories; None: not known."""
@@ -343,7 +343,7 @@ class _Directories:
         self._used: Ints = np.zeros(len(dirs), dtype=np.int64)
         np.add.at(self._used, self._at, self._sizes)
         self._room = np.array(
-            [ANY_ROOM if (r := left_on(of, comes, free)) is None else r for of in volumes],
+            [ANY_ROOM if (r := room_on(of, comes, free)) is None else r for of in volumes],
             dtype=np.int64,
         )
         """By volume."""

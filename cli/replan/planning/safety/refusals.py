@@ -57,14 +57,14 @@ class SafetyRules(Struct, frozen=True):
                 "removing": running.removing,
             }
             order = self.remembered.get(state.partition)
-            is_left = order is not None and (order.topic_id, order.left) == (
+            is_given_up = order is not None and (order.topic_id, order.left) == (
                 state.topic_id,
                 running.target,
             )
             if state.partition in self.own_targets:
                 yield RefusalRule.OWN_RUNNING, lists
             else:
-                yield RefusalRule.LEFT_RUNNING if is_left else RefusalRule.RUNNING, lists
+                yield RefusalRule.LEFT_RUNNING if is_given_up else RefusalRule.RUNNING, lists
             return
         if state.leader is None:
             yield RefusalRule.NO_LEADER, {"inSync": state.isr, "target": move.target}

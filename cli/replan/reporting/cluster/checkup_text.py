@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from msgspec.structs import asdict
 
-from replan.applying.views.standing import FoundThrottle, Owner
+from replan.applying.views.standing import OwnedThrottle, Owner
 from replan.model.access import ClockDifference
 from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, LOG_DIRS_RATE, ConfigScope
 from replan.planning.blacklist_report import BlacklistReport, EntryReport, EntryState
@@ -116,7 +116,7 @@ WHOSE: Mapping[Owner, str] = MappingProxyType(
 )
 
 
-def render_throttles(throttles: Sequence[FoundThrottle], observed_at: str) -> str:
+def render_throttles(throttles: Sequence[OwnedThrottle], observed_at: str) -> str:
     """Rates by broker, then lists by topic; ends with a newline."""
     if not throttles:
         return f"No throttle is set.\nAs of {observed_at}.\n"
@@ -128,19 +128,19 @@ def render_throttles(throttles: Sequence[FoundThrottle], observed_at: str) -> st
     return "\n".join([lines[0], *capped(lines[1:], str), f"As of {observed_at}."]) + "\n"
 
 
-def _side(throttle: FoundThrottle) -> str:
+def _side(throttle: OwnedThrottle) -> str:
     if throttle.setting.key == LOG_DIRS_RATE:
         return "log directories"
     return "leader" if throttle.setting.key in {LEADER_RATE, LEADER_REPLICAS} else "follower"
 
 
-def _value(throttle: FoundThrottle) -> str:
+def _value(throttle: OwnedThrottle) -> str:
     if throttle.setting.scope is ConfigScope.TOPIC or not throttle.value.isdigit():
         return throttle.value
     return rate(int(throttle.value))
 
 
-def _whose(throttle: FoundThrottle) -> str:
+def _whose(throttle: OwnedThrottle) -> str:
     text = WHOSE[throttle.owner]
     if (
         throttle.owner not in {Owner.COPIES, Owner.RUNNING, Owner.KEPT, Owner.SILENT}
@@ -151,7 +151,7 @@ def _whose(throttle: FoundThrottle) -> str:
     return f"{text}; before: {before}"
 
 
-def render_throttles_json(throttles: Sequence[FoundThrottle], observed_at: str) -> str:
+def render_throttles_json(throttles: Sequence[OwnedThrottle], observed_at: str) -> str:
     """One JSON document, format version 1."""
     fields: dict[str, object] = {
         "observedAt": observed_at,

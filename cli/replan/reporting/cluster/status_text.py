@@ -18,7 +18,7 @@ from replan.applying.views.outcome import (
     SettingResult,
 )
 from replan.applying.views.progress import Progress
-from replan.applying.views.standing import FoundThrottle, OpenApplication
+from replan.applying.views.standing import OpenApplication, OwnedThrottle
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.planning.findings.health import Health, HealthState, Unhealthy
@@ -232,7 +232,7 @@ def _subject_json(result: AnyResult) -> Mapping[str, object]:
             return {"scope": setting.scope, "name": setting.name, "setting": setting.key}
 
 
-def throttle_lines(unknown: Sequence[FoundThrottle]) -> list[str]:
+def throttle_lines(unknown: Sequence[OwnedThrottle]) -> list[str]:
     """The throttle settings that no journal here knows, and what can be done."""
     if not unknown:
         return []
@@ -243,12 +243,12 @@ def throttle_lines(unknown: Sequence[FoundThrottle]) -> list[str]:
     return [f"{settings} in the cluster, not in this journal; whose is not known:", *listed, REMOVE]
 
 
-def _throttle(throttle: FoundThrottle) -> str:
+def _throttle(throttle: OwnedThrottle) -> str:
     setting = throttle.setting
     return f"  {setting.scope} {setting.name}  {setting.key}={throttle.value}"
 
 
-def throttles_json(unknown: Sequence[FoundThrottle]) -> list[Mapping[str, object]]:
+def throttles_json(unknown: Sequence[OwnedThrottle]) -> list[Mapping[str, object]]:
     """The fields of a JSON document."""
     return [{**asdict(throttle.setting), "value": throttle.value} for throttle in unknown]
 
@@ -271,7 +271,7 @@ class ClusterStatus(Struct, frozen=True, kw_only=True):
     application: OpenApplication | None = None
     progress: Progress | None = None
     """How far the application is, as far as a look shows that."""
-    unknown_throttles: Sequence[FoundThrottle] = ()
+    unknown_throttles: Sequence[OwnedThrottle] = ()
     own_throttles: int = 0
     """Settings of replan."""
     own: frozenset[TopicPartition] = frozenset()

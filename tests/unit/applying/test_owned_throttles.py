@@ -9,11 +9,11 @@ from tests.unit.applying.test_steering import ledger_of
 from tests.unit.applying.three_moves import three_moves
 
 from replan.applying.api import (
-    FoundThrottle,
     Ledger,
+    OwnedThrottle,
     Owner,
-    found_throttles,
     nobodys,
+    owned_throttles,
     throttles_seen_twice,
     unknown_throttles,
 )
@@ -35,10 +35,10 @@ from replan.simulator.api import KillBroker
 def test_replans_own_throttles_are_apart_from_others_with_what_was_before() -> None:
     made = three_moves()
     made.apply(stop=made.stop_at(COPYING))
-    found = found_throttles(made.plane.observe(), ledger_of(made))
+    found = owned_throttles(made.plane.observe(), ledger_of(made))
     rate = SettingName(ConfigScope.BROKER, "5", FOLLOWER_RATE)
     assert [f for f in found if f.setting == rate] == [
-        FoundThrottle(rate, "5000000", Owner.COPIES, "9000000")
+        OwnedThrottle(rate, "5000000", Owner.COPIES, "9000000")
     ]
     listed = SettingName(ConfigScope.TOPIC, "orders", LEADER_REPLICAS)
     owners = {f.owner: f.value for f in found if f.setting == listed}
@@ -74,9 +74,9 @@ def test_a_rate_on_a_broker_that_is_down_is_shown_as_it_was_set() -> None:
     made.apply(stop=made.stop_at(COPYING))
     made.plane.inject(KillBroker(BrokerId(5)))
     made.clock.sleep(30)
-    found = found_throttles(made.plane.observe(), ledger_of(made))
+    found = owned_throttles(made.plane.observe(), ledger_of(made))
     rate = SettingName(ConfigScope.BROKER, "5", FOLLOWER_RATE)
-    assert FoundThrottle(rate, "5000000", Owner.SILENT, "9000000") in found
+    assert OwnedThrottle(rate, "5000000", Owner.SILENT, "9000000") in found
     assert "the broker is down; before: 9 MB/s" in render_throttles(found, "now")
 
 
@@ -85,7 +85,7 @@ def test_the_rate_of_copies_between_log_directories_is_listed_with_whose_it_is()
     found.apply(stop=found.stop_at(2.0))
     (rate,) = [
         f
-        for f in found_throttles(found.plane.observe(), ledger_of(found))
+        for f in owned_throttles(found.plane.observe(), ledger_of(found))
         if f.setting.key == LOG_DIRS_RATE
     ]
     assert (rate.setting.name, rate.value, rate.owner) == ("4", "10000000", Owner.COPIES)
@@ -98,21 +98,21 @@ def test_what_is_declared_to_stay_is_replans_own_as_long_as_it_has_that_value() 
     stays = ThrottleSetting.of(rate, before=None, after="7000000")
     made.plan = replace(made.plan, moves=(), standing=(stays,))
     made.apply()
-    found = found_throttles(made.plane.observe(), ledger_of(made))
-    assert FoundThrottle(rate, "7000000", Owner.DECLARED) in found
+    found = owned_throttles(made.plane.observe(), ledger_of(made))
+    assert OwnedThrottle(rate, "7000000", Owner.DECLARED) in found
     assert rate.name not in {
         t.setting.name for t in unknown_throttles(made.plane.observe(), ledger_of(made))
     }
     made.plane.alter_configs(
         [broker_change(BrokerId(3), FOLLOWER_RATE, ConfigOperation.SET, "8000000")]
     )
-    found = found_throttles(made.plane.observe(), ledger_of(made))
-    assert FoundThrottle(rate, "8000000", Owner.OTHER) in found
+    found = owned_throttles(made.plane.observe(), ledger_of(made))
+    assert OwnedThrottle(rate, "8000000", Owner.OTHER) in found
 
 
 def test_without_a_journal_nothing_is_replans() -> None:
     made = three_moves()
-    found = found_throttles(made.plane.observe(), Ledger())
+    found = owned_throttles(made.plane.observe(), Ledger())
     assert found
     assert {f.owner for f in found} == {Owner.OTHER}
     assert render_throttles([], "now").startswith("No throttle is set.")
