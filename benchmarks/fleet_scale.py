@@ -42,7 +42,7 @@ from replan.fleet.api import (
     keep_snapshots,
 )
 from replan.fleet.spark.api import spark_session
-from replan.planning.api import compare, partition_rows
+from replan.planning.api import compare_lists, partition_rows
 
 STAGES = (*DRIFT_STAGES, Stage.COST)
 NOW = Hour.of("", "2026-11-21T03:00:00Z")
@@ -132,7 +132,7 @@ def run_kernel(home: Path) -> str:
         seen = lake.read(SNAPSHOTS, f"{where} AND part = 'partitions'", ["partitions"])
         observed = pa.Table.from_struct_array(seen.column(0))
         kinds = (
-            compare(declared, observed, partition_rows(declared, observed))
+            compare_lists(declared, observed, partition_rows(declared, observed))
             .table.column("kind")
             .to_pylist()
         )

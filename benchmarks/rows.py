@@ -29,7 +29,7 @@ from replan.fleet.api import Lake, keep_snapshots
 from replan.kafka.api import SystemClock, open_cluster
 from replan.model.api import Snapshot
 from replan.placement_file.api import export_placement, load_placement
-from replan.planning.api import Plan, choose, compare, make_plan, partition_rows
+from replan.planning.api import Plan, choose, compare_lists, make_plan, partition_rows
 from replan.reconciling.api import (
     Loop,
     LoopPorts,
@@ -131,7 +131,7 @@ def _read_json(size: int) -> Work:
 def _compare(size: int) -> Work:
     placement, observed = load_placement([_placement_of(size)]), synthetic_snapshot("bench", size)
     declared, table = placement.explicit, observed.partitions
-    return lambda: compare(declared, table, partition_rows(declared, table))
+    return lambda: compare_lists(declared, table, partition_rows(declared, table))
 
 
 def _plan(size: int) -> Work:

@@ -15,7 +15,7 @@ from replan.model.api import (
     Wanted,
     replicas_by_broker,
 )
-from replan.planning.api import Drift, Plan, compare, compared, drift_of, partition_rows
+from replan.planning.api import Drift, Plan, compare_lists, compared, drift_of, partition_rows
 from replan.reporting.api import NOTHING_BESIDE, PlanContext, drawn, plan_lines
 
 
@@ -52,4 +52,4 @@ def plan_text(
 
 def differing(wanted: pa.Table, observed: pa.Table) -> pa.Table:
     """Partitions that differ from what is declared, in the columns of DIFFERENCE_SCHEMA."""
-    return compare(wanted, observed, partition_rows(wanted, observed)).table
+    return compare_lists(wanted, observed, partition_rows(wanted, observed)).table

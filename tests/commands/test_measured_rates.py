@@ -5,7 +5,7 @@ A rate that is too low lets a plan say that its copies end at their throttle, an
 
 import pytest
 
-from replan.commands.api import added
+from replan.commands.api import bytes_added
 from replan.model.api import LogEnd
 
 
@@ -27,4 +27,4 @@ from replan.model.api import LogEnd
 def test_what_retention_takes_away_counts_as_written(
     before: int, after: int, first: LogEnd | None, last: LogEnd | None, expected: float | None
 ) -> None:
-    assert added(before, after, first, last) == expected
+    assert bytes_added(before, after, first, last) == expected

@@ -54,8 +54,8 @@ MOMENTS: Mapping[tuple[type, str], Limits] = {
 
 UNUSED: Mapping[type, frozenset[str]] = {
     ApplicationRun: frozenset(
-        {"_job", "_ports", "_began", "_progress", "_asked", "_seen_at", "_written_at", "_turns_at"}
-        | {"_elected_at", "_elects"}
+        {"_job", "_ports", "_began", "_progress", "_awaits_effect", "_looked_at", "_written_at"}
+        | {"_turns_at", "_elected_at", "_elects"}
     ),
     Readings: frozenset({"disks_at"}),
     RunState: frozenset(

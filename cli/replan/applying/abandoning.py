@@ -28,7 +28,7 @@ from replan.applying.journal.records import (
 )
 from replan.applying.observation import made_again, runs_own, unshown
 from replan.applying.other_tools import not_ours
-from replan.applying.partitions import forget_order, intent, remembering_given_up
+from replan.applying.partitions import forget_given_up, intent, remember_given_up
 from replan.applying.reasons.notes import ListsLeft
 from replan.applying.reasons.reason import Leftover, Note
 from replan.applying.request_memory import (
@@ -40,7 +40,7 @@ from replan.applying.request_memory import (
     repeated_refusals,
 )
 from replan.applying.run.application_run import Sender, copying_now, intents
-from replan.applying.run.opening import closing, ended, next_id, open_plan
+from replan.applying.run.opening import closing, ending_records, next_id, open_plan
 from replan.applying.settings import Settings
 from replan.applying.steps.kinds import KINDS
 from replan.applying.steps.log_moves import (
@@ -57,7 +57,7 @@ from replan.applying.throttles import (
     throttle_tick,
     unread_lists,
 )
-from replan.applying.tick.run_state import Answers, Decision, Repeats, throttled
+from replan.applying.tick.run_state import Answers, Decision, Repeats, throttled_resources
 from replan.applying.views.outcome import (
     Ending,
     Outcome,
@@ -144,7 +144,7 @@ def restored(
     """
     began, reported = ports.clock.now() if since is None else since, inf
     started, longest = ports.clock.now(), settings.quarantine_seconds + settings.patience_seconds
-    touched = frozenset(throttled(ledger))
+    touched = frozenset(throttled_resources(ledger))
     pending = abandoned and ledger.may_arrive
     missing: Mapping[TopicOrBroker, float] = {}
     notes: dict[Note, None] = {}
@@ -322,7 +322,9 @@ def abandon_application(
         check_no_copies(fold(records), reader, copies)
     for other in open_applications(records)[:-1]:
         journal.append(
-            ended(other, records, ApplicationStatus.ABANDONED, "abandoned", settings.moment())
+            ending_records(
+                other, records, ApplicationStatus.ABANDONED, "abandoned", settings.moment()
+            )
         )
     ledger = fold(journal.read())
     if ledger.application is None:
@@ -433,13 +435,13 @@ def _with_results(outcome: Outcome, begun: Ledger, ledger: Ledger, plan: Plan | 
 
 def _lists_left(begun: Ledger, ledger: Ledger, reader: ClusterReader) -> list[Record]:
     """The records of the lists that moves leave longer than they were, as it has come; `begun`: as it was before."""
-    orders = {n: r for n, own in begun.open.items() for r in remembering_given_up(own, begun)}
+    orders = {n: r for n, own in begun.open.items() for r in remember_given_up(own, begun)}
     ended = {n for n, own in begun.owned.items() if own.given_up}
     if not orders and not ended:
         return []
     look = reader.look(Wanted(partitions=sorted(orders.keys() | ended)))
     over = {n for n in orders.keys() | ended if _is_over(begun.owned[n], look)}
-    back = [r for n in sorted(ended & over) for r in forget_order(begun.owned[n], ledger)]
+    back = [r for n in sorted(ended & over) for r in forget_given_up(begun.owned[n], ledger)]
     return [*(r for n, r in orders.items() if n not in over), *back]
 
 

@@ -242,7 +242,7 @@ def intent(own: MoveRecord, ask: Request) -> MoveRecord:
     )
 
 
-def remembering(move: Move, ledger: Ledger) -> tuple[Record, ...]:
+def remember_order(move: Move, ledger: Ledger) -> tuple[Record, ...]:
     """Keep the order to come back to: the first one, as long as topic and replica set are the same.
 
     One that a recovery has left becomes the blacklist's, which the end of the recovery alone does not lift.
@@ -254,12 +254,12 @@ def remembering(move: Move, ledger: Ledger) -> tuple[Record, ...]:
     return (replace(kept, recovered=False),) if kept.recovered else ()
 
 
-def forgetting(move: Move, ledger: Ledger) -> tuple[Record, ...]:
+def forget_order(move: Move, ledger: Ledger) -> tuple[Record, ...]:
     """Forget an order that stands again, and a list that can come back no more."""
     return _no_more(Order(move.partition, move.topic_id, move.target), ledger)
 
 
-def forget_order(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
+def forget_given_up(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
     """Forget the list to come back to, where the partition of a move that was given up has its original one."""
     return _no_more(Order(own.partition, own.topic_id, own.original), ledger)
 
@@ -273,7 +273,7 @@ def _no_more(there: Order, ledger: Ledger) -> tuple[Record, ...]:
     return (Forget(there.key),)
 
 
-def remembering_given_up(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
+def remember_given_up(own: MoveRecord, ledger: Ledger) -> tuple[Record, ...]:
     """Keep the list to come back to, where a move is given up that has begun to add replicas.
 
     Where no entry declares the partition, nothing else knows that those were not to stay. Its order is the remembered

@@ -90,7 +90,7 @@ def for_application(application: Application | None, commands: Iterable[Command]
     return [c for c in commands if c.application == opened and not c.obeyed_by]
 
 
-def steered(application: Application, commands: Iterable[Command]) -> Application:
+def after_commands(application: Application, commands: Iterable[Command]) -> Application:
     """The application once these are obeyed, in their order."""
     for command in commands:
         if command.wrong_rates:
@@ -153,7 +153,7 @@ def taken_over(
     settle, slots = settings.settle_seconds, settings.slots_per_broker
     keep = before.keep_throttles or settings.preserve_throttles
     application = replace(
-        steered(before, begun_for), settle=settle, slots=slots, keep_throttles=keep
+        after_commands(before, begun_for), settle=settle, slots=slots, keep_throttles=keep
     )
     return *([] if application == before else [application]), *waiting
 

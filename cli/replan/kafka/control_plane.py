@@ -57,7 +57,7 @@ class KafkaControlPlane:
 
     def cluster_id(self) -> str:
         """The cluster's id."""
-        return str(brokers.described(self._reads).cluster_id)
+        return str(brokers.ask_brokers(self._reads).cluster_id)
 
     def features(self) -> Features:
         """What the cluster can do."""
@@ -93,10 +93,10 @@ class KafkaControlPlane:
 
     def log_dirs(self) -> Sequence[LogDir]:
         """The log directories of the live brokers that answer."""
-        brokers.described(self._reads)
+        brokers.ask_brokers(self._reads)
         by_broker = log_dirs.directories_of(self._reads, self._wire.addresses.keys())
         self._earlier.cordoned |= {b: log_dirs.all_cordoned(of) for b, of in by_broker.items()}
-        return tuple(log_dirs.directories(by_broker))
+        return tuple(log_dirs.log_dirs_in(by_broker))
 
     def log_ends(
         self, wanted: Mapping[BrokerId, Collection[TopicPartition]]

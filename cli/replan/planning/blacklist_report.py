@@ -11,10 +11,10 @@ from replan.model.names import Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import review_due
 from replan.planning.comparison.blacklist import (
+    empty_racks,
     has_ended,
     with_brokers_of_racks,
     within,
-    without_brokers,
 )
 from replan.planning.comparison.cluster_check import check_cluster
 
@@ -62,7 +62,7 @@ class BlacklistReport(Struct, frozen=True):
 def blacklist_report(placement: Placement, snapshot: Snapshot) -> BlacklistReport:
     """Judge every entry; raises WrongCluster."""
     check_cluster(placement, snapshot)
-    idle = without_brokers(placement.leader_racks, snapshot)
+    idle = empty_racks(placement.leader_racks, snapshot)
     placement = with_brokers_of_racks(placement, snapshot)
     entries = sorted(placement.leader_entries, key=lambda e: (e.broker, e.where))
     orders = sorted((name, kept.order) for name, kept in snapshot.remembered.items())

@@ -20,7 +20,7 @@ from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.acknowledged import Unacknowledged, without_acknowledged
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.blacklist import (
-    racks_without_brokers,
+    empty_rack_warnings,
     with_brokers_of_racks,
     without_ended,
 )
@@ -30,7 +30,7 @@ from replan.planning.comparison.cluster_check import (
     mistaken_whatever_is_chosen,
     mistakes_of,
 )
-from replan.planning.comparison.diff import DifferenceKind, compare
+from replan.planning.comparison.diff import DifferenceKind, compare_lists
 from replan.planning.comparison.overlays import WantedLists, lay_overlays
 from replan.planning.comparison.remembered import goes_on
 from replan.planning.comparison.without_effect import without_effect
@@ -130,7 +130,7 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
     mistakes += tuple(mistaken_leaders(aligned, wanted.chosen))
     warnings = (
         *_hidden(snapshot),
-        *racks_without_brokers(written, snapshot),
+        *empty_rack_warnings(written, snapshot),
         *without_effect(aligned),
         *goes_on(aligned),
     )
@@ -150,7 +150,7 @@ def _differing(aligned: Alignment, fixed: Sequence[int] = ()) -> tuple[WantedLis
     """What is wanted, and what differs from it."""
     placement, snapshot = aligned.placement, aligned.snapshot
     wanted = lay_overlays(aligned, fixed)
-    differs = compare(wanted.table, snapshot.partitions, wanted.rows)
+    differs = compare_lists(wanted.table, snapshot.partitions, wanted.rows)
     stuck = unplaceable(wanted.chosen.impossible)
     return wanted, without_acknowledged(differs, wanted.rows, placement, snapshot, stuck)
 

@@ -35,7 +35,7 @@ from replan.planning.findings.full_log_dirs import (
     FullLogDir,
     filled_by,
     full_log_dirs,
-    names_of,
+    partitions_in,
     placed,
     with_room_below,
 )
@@ -294,8 +294,8 @@ def _brokers_down(looked: Looked) -> Iterator[FoundDeviation]:
     ruled, explicit = placed(aligned)
     for broker in sorted(set(down) - drained):
         holds = (lists == broker).any(axis=1)
-        by_rule = names_of(aligned.snapshot, holds & ruled)
-        by_list = names_of(aligned.snapshot, holds & explicit)
+        by_rule = partitions_in(aligned.snapshot, holds & ruled)
+        by_list = partitions_in(aligned.snapshot, holds & explicit)
         if by_rule:
             subject = Subject(broker=broker, detail=f"{len(by_rule)} partitions by rule")
             yield FoundDeviation(DeviationKind.BROKER_DOWN, subject, down_key(broker), by_rule)
@@ -317,7 +317,7 @@ def _full_of(looked: Looked, above: Fraction) -> tuple[FullLogDir, ...]:
     full = full_log_dirs(aligned, above)
     if not any(directory.leaving for directory in full):
         return full
-    by_rule = frozenset(names_of(aligned.snapshot, placed(aligned)[0]))
+    by_rule = frozenset(partitions_in(aligned.snapshot, placed(aligned)[0]))
     brokers = {directory.broker for directory in full if directory.leaving}
     stays = _asked_back(looked, dict.fromkeys(brokers, by_rule), frozenset())
     for _ in range(SEARCHES):

@@ -13,7 +13,7 @@ from replan.model.declared.reconcile import DeviationKind
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.part import Scope
-from replan.planning.findings.full_log_dirs import names_of
+from replan.planning.findings.full_log_dirs import partitions_in
 from replan.planning.findings.health import HealthState, health_of
 from replan.planning.making.planner import plan_of
 from replan.planning.plans.log_dirs import LogMove
@@ -95,7 +95,7 @@ def _without_waiting(
     for refusal in plan.refusals:
         refusals.by_partition.setdefault(refusal.partition, Refused(refusal.rule.value))
     refusals.by_partition.update(waits)
-    runs = names_of(looked.snapshot, looked.snapshot.moving)
+    runs = partitions_in(looked.snapshot, looked.snapshot.moving)
     for name in {*runs} & {name for deviation in part for name in deviation.partitions}:
         refusals.by_partition.setdefault(name, RunsElsewhere())
     return part, plan

@@ -15,7 +15,7 @@ from replan.applying.steps.recovering import with_logs
 from replan.applying.views.progress import read_progress
 from replan.applying.views.standing import (
     NOT_LOOKED_UP,
-    open_application,
+    open_application_view,
     unknown_throttles,
 )
 from replan.applying.views.waiting import watched
@@ -222,7 +222,7 @@ def status(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
             rows=replica_rows(partitions, now),
             reassignments={a.partition: reassignment_state(a, now) for a in partitions},
             observed_at=snapshot.observed_at,
-            application=open_application(ledger, plan, at_work(session), waits),
+            application=open_application_view(ledger, plan, at_work(session), waits),
             progress=None if progress_now is None else progress_now.progress,
             unknown_throttles=unknown_throttles(snapshot, ledger),
             own_throttles=ledger.throttles,

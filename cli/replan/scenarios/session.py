@@ -16,7 +16,7 @@ from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.run.opening import open_plan
 from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Progress
-from replan.applying.views.standing import OpenApplication, as_planned_from, open_application
+from replan.applying.views.standing import OpenApplication, as_planned_from, open_application_view
 from replan.errors import BadScenario, ReplanError
 from replan.faults.kinds import FaultContext, fault_refusals
 from replan.model.control_plane import Clock
@@ -230,7 +230,7 @@ class Session:
 def own_application(session: Session) -> OpenApplication | None:
     """The open application, and whether its process runs."""
     ledger = session.ledger()
-    return open_application(ledger, open_plan(ledger), at_work(session))
+    return open_application_view(ledger, open_plan(ledger), at_work(session))
 
 
 def at_work(session: Session) -> str | None:

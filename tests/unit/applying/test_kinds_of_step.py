@@ -19,9 +19,9 @@ from replan.applying.api import (
     Job,
     Originals,
     RecoveryRecord,
-    ended,
+    ending_records,
     fold,
-    open_application,
+    open_application_view,
     unpacked,
 )
 from replan.commands.api import plan_about
@@ -101,7 +101,7 @@ def test_its_plan_says_enough_of_the_cluster_to_be_rehearsed(kind: AnyKind) -> N
 def test_status_says_that_it_waits(kind: AnyKind) -> None:
     made = alone(kind)
     made.apply(stop=lambda: True)
-    open_now = open_application(fold(made.journal.read()), made.plan, None, NOT_LOOKED_UP)
+    open_now = open_application_view(fold(made.journal.read()), made.plan, None, NOT_LOOKED_UP)
     assert open_now is not None
     assert len(open_now.unfinished) > 0
 
@@ -114,7 +114,9 @@ def test_of_an_ended_application_only_what_is_lost_stays_written_down(kind: AnyK
     ledger = fold(made.journal.read())
     assert ledger.application is not None
     assert list(ledger.steps)
-    over = ended(ledger.application, ledger.records.values(), ApplicationStatus.CLOSED, "", "")
+    over = ending_records(
+        ledger.application, ledger.records.values(), ApplicationStatus.CLOSED, "", ""
+    )
     left = [*ledger.after(over).records.values()]
     kept = [r for r in ledger.steps if r in left]
     assert all(isinstance(record, RecoveryRecord) for record in kept)

@@ -27,11 +27,11 @@ from replan.applying.api import (
     Settings,
     Status,
     Verb,
+    after_commands,
     fold,
     for_application,
     kept_rates,
-    open_application,
-    steered,
+    open_application_view,
     taken_over,
     throttle_of,
     watched,
@@ -281,7 +281,7 @@ def kinds_of_waits(made: Lab) -> set[type[object]]:
 def said_by_status(made: Lab, process: str | None) -> list[str]:
     ledger = ledger_of(made)
     waits = watched(made.plan, ledger, made.plane, made.clock.now()).waits
-    found = open_application(ledger, made.plan, process, waits)
+    found = open_application_view(ledger, made.plan, process, waits)
     assert found is not None
     return drawn(application_lines(found, "replan resume")).splitlines()
 
@@ -435,7 +435,7 @@ def test_what_a_placement_declares_is_what_the_application_reads_back() -> None:
         command = Command("a-1", "1", Verb.THROTTLE, sent.rate, BOB, brokers=sent.brokers)
         opened = Application("a-1", ApplicationStatus.OPEN, "", "", "c", "ann")
         for planned in (None, MoveThrottle(FAST, {BrokerId(1): SLOW})):
-            assert throttle_of(planned, steered(opened, [command])) == declared
+            assert throttle_of(planned, after_commands(opened, [command])) == declared
 
 
 def test_who_keeps_another_rate_than_the_one_asked_for_is_known() -> None:

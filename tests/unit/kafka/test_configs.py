@@ -5,9 +5,9 @@ from tests.unit.kafka.test_messages import page, topic
 from replan.kafka.api import (
     PartitionColumns,
     chunks,
+    observed_tables,
     refused_unasked,
     settings_from_configs,
-    tables,
 )
 from replan.model.api import (
     FOLLOWER_REPLICAS,
@@ -51,7 +51,7 @@ def test_a_topic_that_is_deleted_while_the_cluster_is_observed_is_in_neither_tab
     columns = PartitionColumns({})
     columns.add(page(topic("a", [1], [2]), topic("gone", [3]), topic("z", [1, 2])))
 
-    topics, partitions = tables(
+    topics, partitions = observed_tables(
         columns,
         {"a": settings_from_configs(configured()), "z": settings_from_configs(configured("1"))},
         [5, 6, 7, 8],
@@ -66,7 +66,7 @@ def test_a_topic_that_is_deleted_while_the_cluster_is_observed_is_in_neither_tab
 
 
 def test_a_cluster_without_topics_has_empty_tables() -> None:
-    topics, partitions = tables(PartitionColumns({}), {}, [])
+    topics, partitions = observed_tables(PartitionColumns({}), {}, [])
 
     assert (len(topics), len(partitions)) == (0, 0)
 

@@ -21,7 +21,7 @@ from replan.kafka.api import (
     PartitionColumns,
     all_cordoned,
     described_brokers,
-    directories,
+    log_dirs_in,
     logs_told,
     metadata,
     partitions_described,
@@ -272,7 +272,7 @@ def test_directories_are_reported_by_broker_and_path() -> None:
         ),
     }
 
-    assert list(directories({b: told.directories for b, told in answers.items()})) == [
+    assert list(log_dirs_in({b: told.directories for b, told in answers.items()})) == [
         LogDir(BrokerId(1), "/a", 100, 60, cordoned=True, error="KAFKA_STORAGE_ERROR"),
         LogDir(BrokerId(1), "/z", None, None),
         LogDir(BrokerId(2), "/b", 100, 60, logs=2),

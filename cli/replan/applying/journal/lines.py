@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from replan.applying.journal.record_json import NewerRecord, decode, encode_record
+from replan.applying.journal.record_json import NewerRecord, decode_record, encode_record
 from replan.applying.journal.records import Record
 from replan.documents.typed import Form, Int32, Positive
 from replan.errors import BadFile
@@ -166,7 +166,7 @@ class _Reader:
     def _record(self, number: int, line: _Line) -> Record:
         value = bytes(line.value)
         try:
-            return decode(line.key, None if value == b"null" else value)
+            return decode_record(line.key, None if value == b"null" else value)
         except NewerRecord as error:
             raise BadFile(
                 f"{self._source}:{number}: {error}\nA newer replan wrote this journal; go on with that version."

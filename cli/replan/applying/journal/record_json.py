@@ -42,7 +42,7 @@ def encode_record(record: Record) -> tuple[str, bytes | None]:
     return record.key, None if isinstance(record, Forget) else msgspec.json.encode(record)
 
 
-def decode(key: str, text: bytes | None) -> Record:
+def decode_record(key: str, text: bytes | None) -> Record:
     """A record out of key and JSON text; raises NewerRecord, and ValueError where it is none or not this key's."""
     if text is None:
         return Forget(key)
@@ -80,11 +80,11 @@ def decode_entry(text: bytes) -> Record:
         entry = msgspec.json.decode(text, type=_Entry)
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from error
-    return decode(entry.key, bytes(entry.value))
+    return decode_record(entry.key, bytes(entry.value))
 
 
 def of_value(key: str, value: Any) -> Record:
-    """A record out of its key and its parsed value; raises as `decode` does."""
+    """A record out of its key and its parsed value; raises as `decode_record` does."""
     kind = _begins(key, RECORD_KINDS)
     if kind is None:
         raise NewerRecord(f"record {json.dumps(key)}: no record of this version begins so")

@@ -12,7 +12,7 @@ from replan.applying.journal.records import Command
 from replan.applying.observation import Job, TickInput
 from replan.applying.run.opening import plan_back, unfinished
 from replan.applying.steps.log_moves import LOG_MOVES
-from replan.applying.steps.recovering import probed
+from replan.applying.steps.recovering import logs_for_tick
 from replan.applying.tick.questions import copying, urgent, wanted_by_tick
 from replan.applying.tick.run_state import RunState
 from replan.applying.views.progress import ProgressListener
@@ -83,7 +83,7 @@ class TickReader(Struct, frozen=True):
             ended=ended,
             candidates=candidates,
             admitting=admitting,
-            logs=probed(self.ports.reader, job, state.ledger, complete),
+            logs=logs_for_tick(self.ports.reader, job, state.ledger, complete),
             commands=tuple(commands),
             moment=job.settings.moment(),
             overslept=overslept,

@@ -223,7 +223,7 @@ def closing(
         return ()
     kept = [] if application.takes_back else packed(application.id, originals_of(ledger, plan))
     application = replace(application, bytes=copied_bytes(ledger, plan))
-    return *ended(application, ledger.records.values(), status, summary, at), *kept
+    return *ending_records(application, ledger.records.values(), status, summary, at), *kept
 
 
 def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
@@ -261,7 +261,7 @@ def copied_bytes(ledger: Ledger, plan: Plan | None) -> int:
     )
 
 
-def ended(
+def ending_records(
     application: Application,
     records: Iterable[Record],
     status: ApplicationStatus,

@@ -154,7 +154,7 @@ class LogMoveKind(StepKind[LogMoveStep]):
         throttled = throttle_of(job.plan.throttle, ledger.application) is not None
         return Wanted(
             partitions=[m.partition for m in moves],
-            places_of=places_of(m.replica for m in moves),
+            places_of=partitions_by_broker(m.replica for m in moves),
             rates_of={m.broker for m in moves} if throttled else (),
         )
 
@@ -163,7 +163,7 @@ class LogMoveKind(StepKind[LogMoveStep]):
         names = [m.partition for m in plan.log_moves]
         if not names:
             return True
-        places = places_of(m.replica for m in plan.log_moves)
+        places = partitions_by_broker(m.replica for m in plan.log_moves)
         look = cluster.look(Wanted(partitions=names, places_of=places))
         return all(_is_moved(m, look) for m in plan.log_moves)
 
@@ -179,7 +179,7 @@ class LogMoveKind(StepKind[LogMoveStep]):
 LOG_MOVES = LogMoveKind()
 
 
-def places_of(replicas: Iterable[ReplicaName]) -> dict[BrokerId, list[TopicPartition]]:
+def partitions_by_broker(replicas: Iterable[ReplicaName]) -> dict[BrokerId, list[TopicPartition]]:
     """These, by their broker."""
     by_broker: dict[BrokerId, list[TopicPartition]] = {}
     for partition, broker in replicas:
@@ -189,7 +189,7 @@ def places_of(replicas: Iterable[ReplicaName]) -> dict[BrokerId, list[TopicParti
 
 def places_of_begun(ledger: Ledger) -> dict[BrokerId, list[TopicPartition]]:
     """The replicas that were sent and have not ended, by their broker; as `abandon` has it, which reads no plan."""
-    return places_of(_begun(ledger))
+    return partitions_by_broker(_begun(ledger))
 
 
 def copying_within(ledger: Ledger, look: Look) -> dict[ReplicaName, str]:

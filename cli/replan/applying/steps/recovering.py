@@ -450,7 +450,7 @@ def waits_until(job: Job, ledger: Ledger, since: Mapping[TopicPartition, float])
     return max(ends, default=-inf)
 
 
-def probed(
+def logs_for_tick(
     reader: LogReader, job: Job, ledger: Ledger, look: Look
 ) -> dict[TopicPartition, LogsFound]:
     """What the logs hold that a tick is decided by; nothing is asked where it needs none."""

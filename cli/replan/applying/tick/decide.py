@@ -64,14 +64,14 @@ from replan.applying.partitions import (
     Suspect,
     Waiting,
     begun,
+    forget_given_up,
     forget_order,
-    forgetting,
     intent,
     judge_cancelled,
     judge_while_copying,
     never_there,
-    remembering,
-    remembering_given_up,
+    remember_given_up,
+    remember_order,
 )
 from replan.applying.reasons.ends import ThrottleRefused
 from replan.applying.reasons.holds import (
@@ -91,11 +91,11 @@ from replan.applying.reasons.notes import ArrivedLate
 from replan.applying.reasons.reason import EndReason, HoldReason, Note
 from replan.applying.settings import Settings
 from replan.applying.steering import (
+    after_commands,
     closed_by,
     keeps_throttles,
     notes_of,
     obeyed_records,
-    steered,
     throttle_of,
 )
 from replan.applying.steps.creating import CREATES
@@ -482,10 +482,10 @@ class Draft:
         if status is not Status.DONE:
             if state is not None and state.topic_id == record.topic_id:
                 rests = state.running is None and state.replicas == record.original
-                records_of = forget_order if rests else remembering_given_up
+                records_of = forget_given_up if rests else remember_given_up
                 self.records.extend(records_of(record, ledger))
         elif name not in job.plan.remember:
-            self.records.extend(forgetting(job.moves[name], ledger))
+            self.records.extend(forget_order(job.moves[name], ledger))
 
     def record(self, name: TopicPartition) -> MoveRecord:
         """The record of a partition so far."""
@@ -539,7 +539,7 @@ class TickBuilder:
         self._to_ask: dict[TopicPartition, Request] = {}
         application = state.ledger.application
         if application is not None:
-            application = steered(application, tick.commands)
+            application = after_commands(application, tick.commands)
         self._throttle = throttle_of(tick.job.plan.throttle, application)
         of_others = application is not None and application.throttles_others
         self._other_copies = state.others.copies(tick.look) if of_others else []
@@ -787,7 +787,7 @@ class TickBuilder:
             return
         self._draft.phases[name] = InFlight(intent(self._draft.record(name), ask))
         if name in job.plan.remember:
-            self._draft.records.extend(remembering(job.moves[name], self._state.ledger))
+            self._draft.records.extend(remember_order(job.moves[name], self._state.ledger))
 
     def decision(self) -> Decision:
         """The decision as it stands."""

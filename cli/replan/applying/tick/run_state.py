@@ -413,7 +413,7 @@ def first_state(
         copies_waiting=sum(1 for m in waiting if m.new),
         moved_at=now,
         moves=RequestMemory(unknown_since=dict.fromkeys(unconfirmed, since)),
-        configs=RequestMemory(unknown_since=dict.fromkeys(throttled(ledger), since)),
+        configs=RequestMemory(unknown_since=dict.fromkeys(throttled_resources(ledger), since)),
         steps=RequestMemory(
             unknown_since={
                 step.subject: since
@@ -425,7 +425,7 @@ def first_state(
     )
 
 
-def throttled(ledger: Ledger) -> set[ConfigResource]:
+def throttled_resources(ledger: Ledger) -> set[ConfigResource]:
     """The topics and brokers with throttles set by replan."""
     topics = {(ConfigScope.TOPIC, topic) for topic, _ in ledger.entries}
     return topics | {(ConfigScope.BROKER, str(broker)) for broker, _ in ledger.rates}

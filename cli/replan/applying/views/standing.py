@@ -1,8 +1,8 @@
 """What the journal says of a cluster, for those who only look: nothing is asked or written.
 
-The open application (`open_application`); a snapshot as it is planned from (`as_planned_from`); every throttle setting,
-and whose it is (`owned_throttles`). Every command that plans or reports imports this, so it imports nothing of what
-decides. What partitions wait for is in `waiting`.
+The open application (`open_application_view`); a snapshot as it is planned from (`as_planned_from`); every throttle
+setting, and whose it is (`owned_throttles`). Every command that plans or reports imports this, so it imports nothing of
+what decides. What partitions wait for is in `waiting`.
 
 Throttles that moves have set are neither drift nor anything that a plan is to change: planning sees what was there
 before them, which is what they are restored to.
@@ -67,7 +67,7 @@ class OpenApplication(Struct, frozen=True):
     """The cancelled application that it takes back."""
 
 
-def open_application(
+def open_application_view(
     ledger: Ledger,
     plan: Plan | None,
     process: str | None,

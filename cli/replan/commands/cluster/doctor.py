@@ -94,13 +94,13 @@ def _why_silent(connection: Connection, snapshot: "Snapshot") -> "Mapping[Broker
 
 def _journal_topics(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]":
     """Whether the topics of the journal and its lock keep what is written there; nothing where there are none yet."""
-    from replan.commands.inputs.journals import topic_of
+    from replan.commands.inputs.journals import journal_topic_of
     from replan.planning.findings.checkup import Check, CheckKind, Level
 
     place = cluster.journal_place
     if place.path is not None:
         return
-    topic = topic_of(connection, place)
+    topic = journal_topic_of(connection, place)
     exist = [reader for reader in topic.readers if reader.refresh()]
     flaws = [(reader.topic, flaw) for reader in exist for flaw in topic.flaws(reader)]
     if exist:

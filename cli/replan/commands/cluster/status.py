@@ -354,7 +354,7 @@ class _Watcher(Struct):
         self, shown: "ClusterStatus", journal: "JournalState", cluster_id: str
     ) -> "ClusterStatus":
         """With what the open application waits for, and how far it is."""
-        from replan.applying.views.standing import open_application
+        from replan.applying.views.standing import open_application_view
         from replan.commands.inputs.journals import journal_state
         from replan.commands.inputs.with_journal import readable_open_plan
 
@@ -363,7 +363,7 @@ class _Watcher(Struct):
             return shown
         plan = readable_open_plan(ledger)
         if plan is None:
-            return replace(shown, application=open_application(ledger, plan, journal.holder))
+            return replace(shown, application=open_application_view(ledger, plan, journal.holder))
         from replan.applying.views.progress import CopyPace
         from replan.applying.views.waiting import NOTHING_SEEN, watched
 
@@ -377,6 +377,6 @@ class _Watcher(Struct):
             read=lambda: journal_state(self.cluster, self.connection, cluster_id).ledger,
         )
         self.history = progress_now.history
-        application = open_application(ledger, plan, journal.holder, progress_now.waits)
+        application = open_application_view(ledger, plan, journal.holder, progress_now.waits)
         self.pace = self.pace or CopyPace()
         return replace(shown, application=application, progress=self.pace.of(progress_now.progress))

@@ -68,7 +68,7 @@ def elect_preferred(
     """
     from replan.commands.inputs.journals import journal_state
     from replan.commands.inputs.plans import allowed_of, verdict
-    from replan.commands.performing.application import check_free, perform, resumed
+    from replan.commands.performing.application import check_free, perform, plan_to_resume
     from replan.planning.elections.preferred import preferred_elections
     from replan.reporting.application.outcome_text import (
         election_results,
@@ -98,7 +98,7 @@ def elect_preferred(
             result(render(None))
             return verdict(elections.plan, exit_zero=False)
         ledger = journal_state(cluster, connection, snapshot.cluster_id).ledger
-        plan = resumed(ledger, elections.plan.placement_digest) or elections.plan
+        plan = plan_to_resume(ledger, elections.plan.placement_digest) or elections.plan
         check_free(ledger, plan)
         if not plan.changes:
             result(render(None))

@@ -97,7 +97,7 @@ def recover(
     from replan.applying.steps.recovering import with_logs
     from replan.commands.inputs.journals import journal_state
     from replan.commands.inputs.plans import allowed_of, verdict
-    from replan.commands.performing.application import check_free, resumed
+    from replan.commands.performing.application import check_free, plan_to_resume
     from replan.planning.elections.recover import partitions_to_probe, recovery_elections
 
     inputs = [
@@ -114,7 +114,7 @@ def recover(
         note_unread(snapshot)
         request = replace(_request(method, scope, options, leader, snapshot), moves_led=moves_led)
         ledger = journal_state(cluster, connection, snapshot.cluster_id).ledger
-        begun = resumed(ledger, request.digest(placement))
+        begun = plan_to_resume(ledger, request.digest(placement))
         if begun is not None and options.output is None:
             render = _renderer(method, options.form, begun)
             return _perform(begun, render, options, cluster, connection, detail, approved=True)

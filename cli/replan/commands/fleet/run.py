@@ -143,6 +143,6 @@ def _observer(fleet: "Fleet") -> "Callable[[FleetCluster], CollectedCluster]":
 
 def _progress(stage: str) -> None:
     """The stage that runs, on a terminal."""
-    from replan.commands.frame.output import passing
+    from replan.commands.frame.output import note_passing
 
-    passing(f"fleet: {stage} …" if stage else "")
+    note_passing(f"fleet: {stage} …" if stage else "")

@@ -171,7 +171,7 @@ def is_live(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty() and os.environ.get("TERM") not in {"dumb", ""}
 
 
-def passing(text: str) -> None:
+def note_passing(text: str) -> None:
     """Show on a live terminal what is under way, in a line that the next one overwrites; an empty one ends it."""
     if is_live(sys.stderr):
         _print(sys.stderr, _PASSING + visible(text))

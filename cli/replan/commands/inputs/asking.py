@@ -132,7 +132,7 @@ def _inbox(cluster: Target, connection: Connection, cluster_id: str) -> _Inbox:
     from replan.applying.journal import file_inbox
     from replan.applying.journal.file import peek
     from replan.applying.journal.records import Forget
-    from replan.commands.inputs.journals import topic_of
+    from replan.commands.inputs.journals import journal_topic_of
 
     where = cluster.journal_place
     if where.path is not None:
@@ -142,7 +142,7 @@ def _inbox(cluster: Target, connection: Connection, cluster_id: str) -> _Inbox:
             lambda command: file_inbox.remove_command(path, command.key),
             lambda: peek(path, cluster_id),
         )
-    topic = topic_of(connection, where)
+    topic = journal_topic_of(connection, where)
 
     def read() -> "Iterable[Record]":
         topic.reader.refresh()

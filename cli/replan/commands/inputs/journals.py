@@ -67,7 +67,7 @@ def read_journal(
             note(f"note: {in_topic}")
         ledger = fold(peek(where.path, cluster_id))
         return JournalState(ledger, holder(where.path), elsewhere=in_topic)
-    topic = topic or topic_of(connection, where)
+    topic = topic or journal_topic_of(connection, where)
     exist = [reader.topic for reader in topic.readers if reader.refresh(LEADERLESS_SECONDS)]
     if not exist:
         return JournalState()
@@ -112,7 +112,7 @@ def owned_journal(
         with FileJournal(where.path, cluster_id) as journal:
             yield journal
         return
-    topic = topic_of(connection, where)
+    topic = journal_topic_of(connection, where)
     try:
         exists = [reader for reader in topic.readers if reader.refresh()]
     except ClusterUnreachable as problem:
@@ -133,7 +133,7 @@ def owned_journal(
         yield journal
 
 
-def topic_of(connection: Connection, where: JournalPlace) -> "JournalTopic":
+def journal_topic_of(connection: Connection, where: JournalPlace) -> "JournalTopic":
     """The topic that holds the journal."""
     if connection.journal_topic is None:
         raise BadUsage("--journal topic:NAME goes with --bootstrap-server; write file:PATH")
@@ -155,7 +155,7 @@ def _check_unlocked(cluster: LiveTarget, connection: Connection) -> None:
 
 def _open_in_a_topic(connection: Connection) -> str:
     """Which application is open in a topic of the cluster, and how to go on with it; empty where none is known."""
-    topic = topic_of(connection, JournalPlace())
+    topic = journal_topic_of(connection, JournalPlace())
     try:
         if not topic.locks.refresh(LEADERLESS_SECONDS):
             return ""
@@ -179,7 +179,7 @@ def loop_store(
     where = cluster.journal_place
     if where.path is not None:
         return FolderStore(where.path)
-    return (topic or topic_of(connection, where)).loop_records()
+    return (topic or journal_topic_of(connection, where)).loop_records()
 
 
 def loop_of(

@@ -69,12 +69,13 @@ def measured_rates(connection: Connection, seconds: float) -> Rates:
         name: round(grown / (ended - began))
         for name, size in after.items()
         if name in before
-        and (grown := added(before[name], size, ends.get(name), later_ends.get(name))) is not None
+        and (grown := bytes_added(before[name], size, ends.get(name), later_ends.get(name)))
+        is not None
     }
     return rates_with_digest(Rates(bytes_per_second, later.cluster_id))
 
 
-def added(before: int, after: int, first: LogEnd | None, last: LogEnd | None) -> float | None:
+def bytes_added(before: int, after: int, first: LogEnd | None, last: LogEnd | None) -> float | None:
     """Bytes that were written between two readings of a partition; None where nobody can say.
 
     An offset counts all that was ever written, and a size what is still there: so the average size of a record is that

@@ -8,7 +8,7 @@ from replan.applying.views.standing import (
     OpenApplication,
     as_planned_from,
     knows_nothing,
-    open_application,
+    open_application_view,
     unknown_throttles,
 )
 from replan.commands.frame.output import note
@@ -30,7 +30,7 @@ def application_of(journal: JournalState) -> OpenApplication | None:
     return (
         None
         if ledger.application is None
-        else open_application(ledger, readable_open_plan(ledger), journal.holder)
+        else open_application_view(ledger, readable_open_plan(ledger), journal.holder)
     )
 
 

@@ -77,7 +77,7 @@ def plan_of_files(inputs: PlanInputs, cluster: LiveTarget, connection: Connectio
     other, ledger = _with_other_rates(placement, journal), journal.ledger
     if other is not None:
         return other
-    begun = resumed(ledger, placement.digest)
+    begun = plan_to_resume(ledger, placement.digest)
     if begun is not None:
         return FilesPlan(begun, approved=True)
     snapshot = for_placement(snapshot, placement, connection.control_plane)
@@ -95,7 +95,7 @@ def plan_of_files(inputs: PlanInputs, cluster: LiveTarget, connection: Connectio
     return FilesPlan(plan)
 
 
-def resumed(ledger: Ledger, placement_digest: str) -> Plan | None:
+def plan_to_resume(ledger: Ledger, placement_digest: str) -> Plan | None:
     """The plan of the open application, where it is of what is asked for now; a note says that it goes on."""
     begun = ledger.application
     if begun is None or begun.placement_digest != placement_digest:

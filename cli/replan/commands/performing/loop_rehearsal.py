@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.applying.journal.records import Verb
-from replan.commands.frame.output import passing
+from replan.commands.frame.output import note_passing
 from replan.commands.inputs.target import Target
 from replan.commands.performing.rehearsals import RehearsalProgress, stage_of, with_speeds_of
 from replan.errors import BadUsage
@@ -74,7 +74,7 @@ def loop_rehearsal_of(cluster: Target, wanted: LoopOptions) -> LoopRehearsal:
         acting = _run(stage, releases, wanted, happening, refused)
         idle = _run(stage, without_policy(releases), wanted, happening, None)
     finally:
-        passing("")
+        note_passing("")
     return LoopRehearsal(
         cluster_id=simulation.cluster.cluster_id,
         cluster_name=wanted.placement.cluster_name,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from replan.applying.journal.records import Record
 from replan.applying.views.progress import Progress
-from replan.commands.frame.output import is_live, note, passing
+from replan.commands.frame.output import is_live, note, note_passing
 from replan.commands.inputs.journals import journal_state
 from replan.commands.inputs.target import Target
 from replan.commands.performing.processes import cores, in_processes
@@ -66,7 +66,7 @@ def rehearsal_of(
     try:
         return _report(plan, stage, options, seed, runs)
     finally:
-        passing("")
+        note_passing("")
 
 
 def _journal(cluster: Target) -> Sequence[Record]:
@@ -179,5 +179,5 @@ class RehearsalProgress:
 
     def _say(self, text: str) -> None:
         self._shown_at = time.monotonic()
-        show = passing if self._terminal else note
+        show = note_passing if self._terminal else note
         show(f"{self._before}{text}")

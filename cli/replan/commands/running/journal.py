@@ -55,7 +55,7 @@ def lock_show(*, cluster: JournaledTarget) -> Exit:
       replan lock show --simulated cluster.json
     """
     from replan.applying.journal.file import holder
-    from replan.commands.inputs.journals import topic_of
+    from replan.commands.inputs.journals import journal_topic_of
     from replan.reporting.application.journal_text import NO_LOCK, render_lock
 
     _check_live(cluster)
@@ -65,7 +65,7 @@ def lock_show(*, cluster: JournaledTarget) -> Exit:
         result(f"{held}\n" if held else NO_LOCK)
         return Exit.OK
     with cluster.connect() as connection:
-        reader = topic_of(connection, where).locks
+        reader = journal_topic_of(connection, where).locks
         lock = reader.lock if reader.refresh() else None
     if lock is None or not lock.held:
         result(NO_LOCK)
@@ -97,7 +97,7 @@ def lock_release(
       replan lock release 3f9a1c02b7de --reason "the job hangs" --bootstrap-server kafka-1:9092
       replan lock release 3f9a1c02b7de --reason cancelled --cluster eu-1
     """
-    from replan.commands.inputs.journals import owner, topic_of
+    from replan.commands.inputs.journals import journal_topic_of, owner
 
     where = cluster.journal_place
     if where.path is not None or not cluster.is_real:
@@ -105,7 +105,7 @@ def lock_release(
     from replan.kafka.journal.owner import release_lock
 
     with cluster.connect() as connection:
-        released = release_lock(topic_of(connection, where), lock_id, reason, owner())
+        released = release_lock(journal_topic_of(connection, where), lock_id, reason, owner())
     result(f"released: {released.id} of {released.owner}\n")
     return Exit.OK
 

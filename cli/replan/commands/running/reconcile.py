@@ -171,7 +171,12 @@ def _ports(
     *,
     once: bool,
 ) -> "LoopPorts":
-    from replan.commands.inputs.journals import loop_store, owned_journal, read_journal, topic_of
+    from replan.commands.inputs.journals import (
+        journal_topic_of,
+        loop_store,
+        owned_journal,
+        read_journal,
+    )
     from replan.commands.inputs.permissions import check_allowed
     from replan.reconciling.ports import LoopPorts
 
@@ -188,7 +193,7 @@ def _ports(
             yield journal
 
     place = cluster.journal_place
-    topic = topic_of(connection, place) if place.path is None else None
+    topic = journal_topic_of(connection, place) if place.path is None else None
 
     plane = connection.control_plane
     real = cluster.is_real

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.journal.record_json import decode, encode_record
+from replan.applying.journal.record_json import decode_record, encode_record
 from replan.applying.journal.records import Record, timestamp_now
 from replan.errors import BadFile
 from replan.model.names import JOURNAL_TOPIC
@@ -25,7 +25,7 @@ def entry(record: Record) -> tuple[bytes, bytes | None]:
 
 def record_of(key: bytes, value: bytes) -> Record:
     """Read it again; raises ValueError where it is no record."""
-    return decode(key.decode(), value)
+    return decode_record(key.decode(), value)
 
 
 TRANSACTIONAL_ID: Final = f"replan-{JOURNAL_TOPIC}"

@@ -44,17 +44,17 @@ def features(wire: Wire) -> Features:
     )
 
 
-def describing() -> NamedQuestion:
+def brokers_question() -> NamedQuestion:
     """The question for the cluster's id and its brokers."""
     return NamedQuestion(DESCRIBE_CLUSTER, describe_cluster())
 
 
-def described(reads: Reads) -> Any:
+def ask_brokers(reads: Reads) -> Any:
     """Ask for the cluster's id and its brokers."""
-    return noted(reads.wire, reads.ask(DESCRIBE_CLUSTER, describe_cluster()))
+    return note_addresses(reads.wire, reads.ask(DESCRIBE_CLUSTER, describe_cluster()))
 
 
-def noted(wire: Wire, told: Any) -> Any:
+def note_addresses(wire: Wire, told: Any) -> Any:
     """Let the wire know where brokers listen now."""
     wire.listens(addresses_in(told))
     return told

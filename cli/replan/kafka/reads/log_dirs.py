@@ -219,7 +219,7 @@ def _lying(told: Logs, topics: Sequence[TopicRows]) -> tuple[Mapping[str, tuple[
     return tuple({t: tuple(sorted(of)) for t, of in sorted(by.items())} for by in by_directory)
 
 
-def cordons() -> NamedQuestion:
+def cordons_question() -> NamedQuestion:
     """The question to a broker whether all its directories are cordoned."""
 
     def decode(body: memoryview, version: int) -> bool:
@@ -228,7 +228,7 @@ def cordons() -> NamedQuestion:
     return NamedQuestion(DESCRIBE_LOG_DIRS, Question(_request([]), decode))
 
 
-def sizes(wanted: Collection[TopicPartition]) -> NamedQuestion:
+def sizes_question(wanted: Collection[TopicPartition]) -> NamedQuestion:
     """The question to a broker for the sizes of some replicas; its answer has those that it has, in bytes."""
     names = sorted({name.topic for name in wanted})
     read = logs_told(topic_bases({name: place for place, name in enumerate(names)}))
@@ -268,7 +268,7 @@ def _topics(names: Collection[TopicPartition]) -> Any:
     return [topic_of(topic=topic, partitions=of) for topic, of in numbers.items()]
 
 
-def directories(answers: Mapping[BrokerId, Sequence[Directory]]) -> Iterator[LogDir]:
+def log_dirs_in(answers: Mapping[BrokerId, Sequence[Directory]]) -> Iterator[LogDir]:
     """The directories of the answers, by broker and path; an offline one carries its error."""
     for broker, of_broker in sorted(answers.items()):
         for told in sorted(of_broker, key=lambda told: told.path):

@@ -25,11 +25,11 @@ from replan.kafka.messages import RESPONSES, ListPartitionReassignments
 from replan.kafka.reads import brokers, configs
 from replan.kafka.reads.log_dirs import (
     all_cordoned,
-    cordons,
-    directories,
+    cordons_question,
     directories_and_sizes,
+    log_dirs_in,
     places_question,
-    sizes,
+    sizes_question,
     tells_cordoned,
 )
 from replan.kafka.reads.partitions import Page, PartitionColumns, pages, states, wanted_rows
@@ -101,7 +101,7 @@ def read_look(reads: Reads, wanted: Wanted, earlier: EarlierLooks) -> Look:
     """
     rows = wanted_rows(reads, wanted.partitions, earlier.partitions)
     settings = configs.asking_topics(reads, wanted.topics)
-    of_home = [running_question(reads), *rows, brokers.describing(), *settings]
+    of_home = [running_question(reads), *rows, brokers.brokers_question(), *settings]
     questions = _questions(reads, wanted)
     answers, of_brokers = reads.round(
         of_home,
@@ -119,7 +119,9 @@ def read_look(reads: Reads, wanted: Wanted, earlier: EarlierLooks) -> Look:
     partitions, unclear = agreeing(states(pages, wanted.partitions), listed)
     members = {m for state in partitions.values() for m in state.replicas} | set(wanted.registered)
     earlier.cordoned |= told["cordons"]
-    earlier.brokers = _brokers(reads, brokers.noted(reads.wire, described), members, earlier)
+    earlier.brokers = _brokers(
+        reads, brokers.note_addresses(reads.wire, described), members, earlier
+    )
     return Look(
         brokers=earlier.brokers,
         running=listed,
@@ -166,9 +168,9 @@ def _questions(reads: Reads, wanted: Wanted) -> dict[BrokerId, dict[str, NamedQu
         questions.setdefault(broker, {})["rates"] = configs.asking_broker(reads, broker)
     if tells_cordoned(reads.wire):
         for broker in sorted(live.keys() & set(wanted.cordons_of)):
-            questions.setdefault(broker, {})["cordons"] = cordons()
+            questions.setdefault(broker, {})["cordons"] = cordons_question()
     for broker in sorted(live.keys() & wanted.sizes_of.keys()):
-        questions.setdefault(broker, {})["sizes"] = sizes(wanted.sizes_of[broker])
+        questions.setdefault(broker, {})["sizes"] = sizes_question(wanted.sizes_of[broker])
     for broker in sorted(live.keys() & wanted.places_of.keys()):
         questions.setdefault(broker, {})["places"] = places_question(wanted.places_of[broker])
     return questions
@@ -216,14 +218,14 @@ def observe(reads: Reads, *, observed_at: str, lenient: bool = False) -> Snapsho
     Topics that this user may not describe are named, settings of topics that it may not read marked as not known.
     `lenient`: so are rates of brokers that it may not read left out.
     """
-    described = brokers.described(reads)
+    described = brokers.ask_brokers(reads)
     registered = brokers.described_brokers(described)
     live = [b.id for b in registered.values() if b.live]
     columns = _partitions(reads)
     answers, sizes, others = directories_and_sizes(reads, live, columns.topics, columns.rows)
     if not brokers.tells_fenced(described):
         registered = brokers.registered_brokers(reads, registered, columns.members())
-    topics, partitions = tables(columns, configs.of_topics(reads, columns.names), sizes)
+    topics, partitions = observed_tables(columns, configs.of_topics(reads, columns.names), sizes)
     return Snapshot(
         cluster_id=described.cluster_id,
         observed_at=observed_at,
@@ -233,7 +235,7 @@ def observe(reads: Reads, *, observed_at: str, lenient: bool = False) -> Snapsho
         ),
         topics=topics,
         partitions=partitions,
-        log_dirs=tuple(directories(answers)),
+        log_dirs=tuple(log_dirs_in(answers)),
         broker_configs={
             b: of_broker
             for b, of_broker in _rates(reads, live, lenient=lenient).items()
@@ -274,7 +276,7 @@ def _rates(reads: Reads, live: Sequence[BrokerId], *, lenient: bool) -> dict[Bro
     return dict(sorted(told.items()))
 
 
-def tables(
+def observed_tables(
     columns: PartitionColumns, configured: Mapping[str, TopicSettings], sizes: Any
 ) -> tuple[pa.Table, pa.Table]:
     """Both tables, without the topics that were deleted between the two questions."""

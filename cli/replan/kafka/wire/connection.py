@@ -53,7 +53,7 @@ _RECEIVED_AT_ONCE = 1_000_000
 
 
 class BrokerConnection:
-    """An open connection; made by `connected`."""
+    """An open connection; made by `open_connection`."""
 
     def __init__(self, address: Address, properties: ClientProperties, sock: Any) -> None:
         self.address = address
@@ -252,7 +252,7 @@ def _step(work: Callable[[], Any], until: float) -> Conversation[Any]:
 # Opening a connection to one broker: its name, TCP, TLS, the versions that it knows, SASL.
 
 
-def connected(
+def open_connection(
     address: Address, properties: ClientProperties, until: float
 ) -> Conversation[BrokerConnection]:
     """Connect to an address and get ready to ask.

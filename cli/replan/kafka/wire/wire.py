@@ -26,7 +26,12 @@ from replan.kafka.failures import (
     retriable,
 )
 from replan.kafka.messages import DescribeCluster
-from replan.kafka.wire.connection import BrokerConnection, Silence, connected, room_for_connections
+from replan.kafka.wire.connection import (
+    BrokerConnection,
+    Silence,
+    open_connection,
+    room_for_connections,
+)
 from replan.kafka.wire.conversations import (
     HURRY_SECONDS,
     Conversation,
@@ -251,7 +256,7 @@ class Wire:
             raise KafkaConnectionError(f"broker {broker} is not live")
         until = min(until, time.monotonic() + CONNECT_SECONDS)
         try:
-            return (yield from connected(address, self._properties, until))
+            return (yield from open_connection(address, self._properties, until))
         except KafkaConnectionError as failure:
             raise KafkaConnectionError(
                 f"broker {broker} at {address}: {reason(failure)}"
@@ -381,7 +386,7 @@ def _introduced(
 ) -> Conversation[tuple[BrokerConnection, Any]]:
     """Connect and ask who is there."""
     try:
-        connection = yield from connected(address, properties, until)
+        connection = yield from open_connection(address, properties, until)
         try:
             (described,) = yield from connection.ask([describe_cluster()], until)
         except KafkaConnectionError as failure:

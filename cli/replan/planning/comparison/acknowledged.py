@@ -81,7 +81,9 @@ class _Entries:
         ]
 
 
-def covered(placement: Placement, snapshot: Snapshot) -> tuple[Sequence[Acknowledgement], Ints]:
+def acknowledged_rows(
+    placement: Placement, snapshot: Snapshot
+) -> tuple[Sequence[Acknowledgement], Ints]:
     """The entries in force, and which of them covers each observed row: its position, -1 where none does."""
     entries = _Entries(placement, snapshot)
     entry_of_row = np.full(snapshot.partitions.num_rows, -1, dtype=np.int64)
@@ -110,7 +112,7 @@ def without_acknowledged(
 
     `rows`: the observed row of each declared list; `unplaceable`: of each partition that nothing can place.
     """
-    entries, by_row = covered(placement, snapshot)
+    entries, by_row = acknowledged_rows(placement, snapshot)
     if not entries:
         return Unacknowledged(differs, unplaceable=frozenset(unplaceable))
     names = [

@@ -125,16 +125,14 @@ def _in_rack(entry: RackBlacklist, snapshot: Snapshot) -> list[Broker]:
     return sorted((b for b in snapshot.brokers if b.rack == entry.rack), key=lambda b: b.id)
 
 
-def racks_without_brokers(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+def empty_rack_warnings(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
     """Racks on a blacklist that no registered broker is known to be in."""
-    for entry in without_brokers((*placement.leader_racks, *placement.replica_racks), snapshot):
+    for entry in empty_racks((*placement.leader_racks, *placement.replica_racks), snapshot):
         facts: Facts = {"where": str(entry.where), "rack": entry.rack}
         yield PlanWarning(WarningKind.UNKNOWN_RACK, facts)
 
 
-def without_brokers(
-    entries: Iterable[RackBlacklist], snapshot: Snapshot
-) -> tuple[RackBlacklist, ...]:
+def empty_racks(entries: Iterable[RackBlacklist], snapshot: Snapshot) -> tuple[RackBlacklist, ...]:
     """The entries of racks that no registered broker is known to be in."""
     return tuple(entry for entry in entries if not _in_rack(entry, snapshot))
 

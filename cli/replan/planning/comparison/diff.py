@@ -85,7 +85,7 @@ class Differences(Struct, frozen=True):
     """The row of each in the table of wanted lists."""
 
 
-def compare(wanted: pa.Table, observed: pa.Table, rows: Ints) -> Differences:
+def compare_lists(wanted: pa.Table, observed: pa.Table, rows: Ints) -> Differences:
     """Partitions that differ from what is wanted: from the declared lists under their overlays.
 
     `wanted`: columns topic, partition, replicas (lists without repetition), and LED or not; `rows`: the observed row

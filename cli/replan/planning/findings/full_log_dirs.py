@@ -68,7 +68,7 @@ def full_log_dirs(
     if not any(_excess(d, above) for d in snapshot.log_dirs):
         return ()
     rooms = _rooms(aligned, above)
-    by_rule, by_list = (frozenset(names_of(snapshot, of)) for of in placed(aligned))
+    by_rule, by_list = (frozenset(partitions_in(snapshot, of)) for of in placed(aligned))
     full = []
     for volume in _above(snapshot, above):
         lies = {state.partition: (state, path) for state, path in _lying(volume, snapshot)}
@@ -125,7 +125,7 @@ def placed(aligned: Alignment) -> tuple[Flags, Flags]:
     return managed(aligned) & ~explicit, explicit
 
 
-def names_of(snapshot: Snapshot, rows: Flags) -> tuple[TopicPartition, ...]:
+def partitions_in(snapshot: Snapshot, rows: Flags) -> tuple[TopicPartition, ...]:
     """The partitions of these rows."""
     of = take(snapshot.partitions.select(["topic", "partition"]), np.flatnonzero(rows)).to_pylist()
     return tuple(TopicPartition(f["topic"], f["partition"]) for f in of)

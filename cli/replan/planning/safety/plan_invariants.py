@@ -20,7 +20,7 @@ from replan.model.names import TopicPartition
 from replan.model.partition import PartitionState
 from replan.model.snapshot import RememberedOrder, Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
-from replan.planning.comparison.diff import DifferenceKind, compare
+from replan.planning.comparison.diff import DifferenceKind, compare_lists
 from replan.planning.comparison.overlays import lay_overlays
 from replan.planning.placing.broken_rules import Finding
 from replan.planning.plans.moves import Move, ObservedMove
@@ -134,7 +134,7 @@ def arrives(
         leader_rules={p: r for p, r in placement.leader_rules.items() if not r.balanced},
     )
     wanted = lay_overlays(Alignment.of(declared, after))
-    remaining = compare(wanted.table, after.partitions, wanted.rows).table
+    remaining = compare_lists(wanted.table, after.partitions, wanted.rows).table
     there = np.flatnonzero(np.asarray(remaining.column("kind")) != DifferenceKind.MISSING)
     for row in take(remaining, there).to_pylist():
         name = TopicPartition(row["topic"], row["partition"])

@@ -8,7 +8,14 @@ import jsonschema
 import pytest
 from tests.unit.applying.journal.records import RECORDS
 
-from replan.applying.api import RECORD_KINDS, Forget, NewerRecord, Record, decode, encode_record
+from replan.applying.api import (
+    RECORD_KINDS,
+    Forget,
+    NewerRecord,
+    Record,
+    decode_record,
+    encode_record,
+)
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "schema" / "journal.v1.json").read_text())
 
@@ -18,7 +25,7 @@ def test_a_record_is_read_as_it_was_written_and_fits_the_schema(record: Record) 
     key, value = encode_record(record)
     document = {"key": key, "value": None if value is None else json.loads(value)}
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
-    assert decode(key, value) == record
+    assert decode_record(key, value) == record
 
 
 def test_every_kind_has_an_example() -> None:
@@ -52,7 +59,7 @@ OWN: dict[str, Any] = json.loads(encode_record(RECORDS[3])[1] or b"")
 )
 def test_what_is_no_record_is_refused(key: str, value: Any, message: str) -> None:
     with pytest.raises(ValueError, match="record") as refused:
-        decode(key, json.dumps(value).encode())
+        decode_record(key, json.dumps(value).encode())
     assert str(refused.value) == message
     assert not isinstance(refused.value, NewerRecord)
 
@@ -60,7 +67,7 @@ def test_what_is_no_record_is_refused(key: str, value: Any, message: str) -> Non
 @pytest.mark.parametrize("text", [b"", b"{", b'{"a":\xff}', b"[" * 100_000])
 def test_what_is_no_json_is_no_record(text: bytes) -> None:
     with pytest.raises(ValueError, match=r"^record app/1: "):
-        decode("app/1", text)
+        decode_record("app/1", text)
 
 
 @pytest.mark.parametrize(
@@ -68,4 +75,4 @@ def test_what_is_no_json_is_no_record(text: bytes) -> None:
 )
 def test_what_only_a_newer_version_knows_is_refused_and_not_dropped(key: str, value: Any) -> None:
     with pytest.raises(NewerRecord, match=f"^record .*{key}"):
-        decode(key, json.dumps(value).encode())
+        decode_record(key, json.dumps(value).encode())

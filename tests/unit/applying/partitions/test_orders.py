@@ -9,8 +9,8 @@ from replan.applying.api import (
     Ledger,
     MoveRecord,
     Order,
-    remembering,
-    remembering_given_up,
+    remember_given_up,
+    remember_order,
 )
 from replan.model.api import Replicas, replicas
 from replan.planning.api import RequestKind
@@ -40,7 +40,7 @@ def test_the_order_to_come_back_to_is_the_first(
     kept: Order | None, written: tuple[Order, ...]
 ) -> None:
     ledger = Ledger() if kept is None else Ledger().after([kept])
-    assert remembering(SWAP, ledger) == written
+    assert remember_order(SWAP, ledger) == written
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_a_move_that_is_given_up_leaves_the_list_that_may_run(
     own = MoveRecord(
         "a-1", SWAP.partition, SWAP.topic_id, SWAP.original, SWAP.target, asked=asked, past=past
     )
-    assert remembering_given_up(own, Ledger()) == kept
+    assert remember_given_up(own, Ledger()) == kept
