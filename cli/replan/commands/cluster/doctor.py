@@ -9,7 +9,7 @@ from replan.commands.inputs.target import Connection, JournaledTarget
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
 
 if TYPE_CHECKING:
-    from replan.applying.views.standing import FoundThrottle
+    from replan.applying.views.standing import OwnedThrottle
     from replan.model.names import BrokerId
     from replan.model.snapshot import Snapshot
     from replan.planning.findings.checkup import Check
@@ -36,7 +36,7 @@ def doctor(
       replan doctor --simulated cluster.json --format json
     """
     from replan.applying.journal.ledger import Ledger
-    from replan.applying.views.standing import found_throttles
+    from replan.applying.views.standing import owned_throttles
     from replan.planning.findings.checkup import CheckKind, Level, cluster_checks
     from replan.reporting.cluster.checkup_text import render_checkup, render_checkup_json
 
@@ -44,7 +44,7 @@ def doctor(
         snapshot = cluster.observe()
         checks = [
             *cluster_checks(snapshot),
-            _throttles(snapshot, 0, found_throttles(snapshot, Ledger())),
+            _throttles(snapshot, 0, owned_throttles(snapshot, Ledger())),
         ]
     else:
         with cluster.connect() as connection:
@@ -137,7 +137,7 @@ def _journal(
 
 
 def _throttles(
-    snapshot: "Snapshot", leftover: int, throttles: "Iterable[FoundThrottle]"
+    snapshot: "Snapshot", leftover: int, throttles: "Iterable[OwnedThrottle]"
 ) -> "Check":
     """Those of replan that are left, so many, and those of nobody that nothing needs, as `drift` judges them."""
     from replan.applying.views.standing import nobodys
