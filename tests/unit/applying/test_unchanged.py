@@ -144,7 +144,7 @@ def test_a_decision_is_the_same_without_what_is_remembered(change: str) -> None:
 
 
 def test_whoever_adds_something_to_judge_by_says_how_a_change_of_it_is_noticed() -> None:
-    known = {"own", "left_behind", "state", "settled", "look"}
+    known = {"own", "given_up_list", "state", "settled", "look"}
     concerns = {
         "answer",
         "repeat_seconds",

@@ -165,7 +165,7 @@ MIN_ISR_CHANGED = stale(NotAsPlanned(Fact.MIN_ISR, 2, 3))
         pytest.param(
             replace(
                 sight(None, state([1, 2, 3, 4], [1, 2, 3], adding=[4])),
-                left_behind=replicas(1, 2, 3, 4),
+                given_up_list=replicas(1, 2, 3, 4),
             ),
             stale(NotAsPlanned(Fact.REPLICAS, SWAP.original, replicas(1, 2, 3, 4))),
             id="a copy that an earlier application has left",
