@@ -19,9 +19,9 @@ from tests.profiles import by_profile
 
 pytestmark = pytest.mark.kafka
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
-STORIES = by_profile(fast=10, ci=20, nightly=5000)
+STORIES = by_profile(fast=10, ci=12, full=20, nightly=5000)
 """By profile, on the version that tests use by default; a tenth on each other one, by night."""
-RESTARTING = by_profile(fast=2, ci=3, nightly=250)
+RESTARTING = by_profile(fast=2, ci=2, full=3, nightly=250)
 """By profile, on each version: each restart waits for a session to end."""
 SINCE_4_1 = ("cordon", "guarded")
 STUMBLING = [

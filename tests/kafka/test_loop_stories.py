@@ -215,6 +215,7 @@ def test_a_rack_that_is_down_holds(loop: Loop) -> None:
         assert loop.lists() == LISTS
 
 
+@pytest.mark.nightly
 def test_what_a_person_pauses_waits_for_that_person(loop: Loop) -> None:
     loop.declare("{putRight: {placementChanged: 0s, changedElsewhere: never}}", LISTS)
     after = [[4, 2, 3], *LISTS[1:]]

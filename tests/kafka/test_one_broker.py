@@ -36,6 +36,8 @@ BEGIN_SECONDS = 240.0
 """On a busy machine the journal and its first transaction alone were seen to take two minutes."""
 DEAD_SECONDS = by_profile(fast=15.0, ci=15.0, full=60.0, nightly=60.0)
 """Longer than a session, and by night than the time after which a silent owner's lock is free."""
+FILLED = by_profile(fast=6, ci=6, full=15, nightly=15) * MEGABYTE
+"""Bytes of each partition: their copies outlast the fault."""
 FROZEN_SECONDS, END_SECONDS = 120.0, 240.0
 TOO_FEW = {"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"}
 Start = Callable[..., Cluster]
@@ -53,7 +55,7 @@ def site(kafka_cluster: Start, tmp_path: Path, version: str) -> Site:
 def planned(cluster: Cluster, tmp_path: Path) -> Site:
     """A topic with some bytes, and a plan that is saved."""
     create_topic(cluster.bootstrap, "orders", LISTS)
-    fill(cluster.bootstrap, "orders", 15 * MEGABYTE)
+    fill(cluster.bootstrap, "orders", FILLED)
     (tmp_path / "placement.yaml").write_text(PLACEMENT)
     found = Site(cluster, tmp_path, "orders")
     (tmp_path / "placement.yaml").write_text(PLACEMENT)

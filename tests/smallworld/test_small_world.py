@@ -16,7 +16,7 @@ from replan.planning.api import Plan
 from replan.simulator.api import ClusterState
 
 FOUR = brokers(4)
-MOST = by_profile(fast=300, ci=3_000, full=10_000, nightly=10_000_000)
+MOST = by_profile(fast=300, ci=2_000, full=10_000, nightly=10_000_000)
 """States of one world."""
 REORDERED = replicas(2, 1, 3)
 ORIGINAL, TARGET, OTHER = replicas(1, 2, 3), replicas(1, 2, 4), replicas(3, 2, 1)
