@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.fleet.fleets import found_in, keep_snapshot
 
-from replan.commands.api import perform_and_write
 from replan.errors import BadFile
 from replan.fleet.api import (
     AHEAD,
@@ -34,6 +33,7 @@ from replan.fleet.api import (
     Stage,
     gather,
     judge_batch,
+    judge_fleet,
     render_fleet_drift,
     run_history,
 )
@@ -71,7 +71,7 @@ class Clusters:
         """What `fleet run` does at an hour, once it has collected."""
         asked = stages or (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
         now = BEGIN + timedelta(hours=hour)
-        found = perform_and_write(self.fleet, self.lake, asked, Here(), now)
+        found = judge_fleet(self.fleet, self.lake, asked, Here(), now)
         run_history(self.lake, self.fleet.clusters, Here())
         return found
 

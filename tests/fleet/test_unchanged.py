@@ -11,7 +11,7 @@ from tests.builders import snapshot, state
 from tests.fleet.fleets import keep_snapshot
 from tests.fleet.test_moments import BAD, BEGIN, GOOD, Clusters
 
-from replan.commands.api import moment, perform_and_write
+from replan.commands.api import moment
 from replan.fleet.api import (
     COSTS,
     DECLARED,
@@ -30,6 +30,7 @@ from replan.fleet.api import (
     Lake,
     Stage,
     from_lake,
+    judge_fleet,
     judge_tasks,
     key_of,
     render_fleet_drift,
@@ -55,7 +56,7 @@ def versions(lake: Lake) -> dict[str, int]:
 def as_of(clusters: Clusters, hour: float) -> FleetRun:
     stages = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
     now, then = BEGIN + timedelta(days=3), BEGIN + timedelta(hours=hour)
-    return perform_and_write(clusters.fleet, clusters.lake, stages, Here(), now, (), then)
+    return judge_fleet(clusters.fleet, clusters.lake, stages, Here(), now, (), then)
 
 
 def test_what_has_not_changed_is_not_judged_again_and_is_said_all_the_same(

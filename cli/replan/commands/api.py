@@ -7,7 +7,6 @@ from replan.commands.elections.elect import *
 from replan.commands.elections.election_scope import *
 from replan.commands.elections.recovering import *
 from replan.commands.elections.tails import *
-from replan.commands.fleet.judge import perform_and_write as perform_and_write
 from replan.commands.fleet.keep import *
 from replan.commands.fleet.observe import *
 from replan.commands.fleet.options import *

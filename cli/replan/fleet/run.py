@@ -8,6 +8,7 @@ import json
 import time
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from replan.documents.files import publish_folder
+from replan.documents.files import publish_folder, write_files
 from replan.errors import Exit
 from replan.fleet.collect import Observe, collect_answers
 from replan.fleet.collected import CollectedCluster, keep_collected
@@ -45,6 +46,7 @@ from replan.fleet.lake.tables import (
     ERRORS,
     HISTORY,
     JUDGED,
+    PLANS,
     RATES,
     SNAPSHOTS,
     SUMS,
@@ -64,7 +66,7 @@ from replan.fleet.perform import (
     written_by,
 )
 from replan.fleet.stages.classify import ACKNOWLEDGED_CLASS, summed
-from replan.fleet.tasks.todo import FleetError, Todo, is_judged, task_of
+from replan.fleet.tasks.todo import FleetError, Todo, from_lake, is_judged, task_of, unchanged
 from replan.fleet.tasks.work import Task
 from replan.planning.comparison.diff import DifferenceKind
 
@@ -146,6 +148,28 @@ class FleetRun(Struct, frozen=True):
         if "drift" in self.rows:
             return Exit.CHANGES if self.drifted.num_rows else Exit.OK
         return Exit.CHANGES if self.differing.num_rows else Exit.OK
+
+
+def judge_fleet(
+    fleet: Fleet,
+    lake: Lake,
+    stages: Sequence[Stage],
+    workers: Workers,
+    now: datetime,
+    unanswered: Collection[str] = (),
+    as_of: datetime | None = None,
+) -> FleetRun:
+    """Judge the newest snapshots of a fleet and those that came late, and write what was found; raises BadFile.
+
+    What was judged before, and has not changed since, is not judged again. `unanswered` and `as_of`: as of `from_lake`.
+    """
+    hour = Hour.at(now)
+    todo = unchanged(lake, from_lake(fleet, lake, now, unanswered, as_of), stages)
+    run = judge_tasks(lake, todo, stages, workers, hour)
+    if todo.late and JUDGED.name in run.rows:
+        late = judge_kept(fleet, lake, todo.late, workers, hour)
+        run = replace(run.with_errors(late.errors), late=late.rows[JUDGED.name].num_rows)
+    return run
 
 
 def judge_tasks(
@@ -253,6 +277,20 @@ def publish(run: FleetRun, output: Path) -> None:
 
     mine = {f"{name}.parquet" for name in TABLES}
     publish_folder(output, fill, lambda folder: mine.issuperset(c.name for c in folder.iterdir()))
+
+
+def write_plans(fleet: Fleet, lake: Lake, run: FleetRun, folder: Path) -> None:
+    """Write the plan of each cluster to a file of its own; raises BadFile.
+
+    The file of who has none now is removed, also of a cluster that has left the fleet: its plan is stale.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    plans = run.rows[PLANS.name].select(["cluster", "document"]).to_pylist()
+    files = {folder / f"{row['cluster']}.plan.json": row["document"] for row in plans}
+    for name in fleet.clusters.keys() | lake.files(PLANS).keys():
+        if (file := folder / f"{name}.plan.json") not in files:
+            file.unlink(missing_ok=True)
+    write_files(files)
 
 
 def _judge_once(lake: Lake, files: dict[tuple[str, Hour], list[RowFile]], run: str) -> None:

@@ -1,6 +1,6 @@
 """The stages of `fleet` that judge what the lake has: rates, drift, cost, plan, history."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,14 +19,8 @@ from replan.commands.frame.output import note, result
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from replan.fleet.engine import Workers
-    from replan.fleet.fleet_file import Fleet
-    from replan.fleet.lake.delta import Lake
     from replan.fleet.perform import Stage
     from replan.fleet.run import FleetRun
-    from replan.fleet.tasks.todo import Todo
 
 
 def rates(
@@ -184,12 +178,13 @@ def plan(
       replan fleet plan --fleet ops/fleet.yaml --tolerate-errors 1
     """
     from replan.fleet.perform import Stage
+    from replan.fleet.run import judge_fleet, write_plans
 
     opened, lake = opened_lake(fleet)
     with judging.where().workers() as workers:
-        run = perform_and_write(opened, lake, [Stage.PLAN], workers, as_of=judging.as_of)
+        run = judge_fleet(opened, lake, [Stage.PLAN], workers, clock(), as_of=judging.as_of)
     if output is not None:
-        save_plans(opened, lake, run, output)
+        write_plans(opened, lake, run, output)
     return _summarised(run, judging.tolerate)
 
 
@@ -219,9 +214,11 @@ def _lake_stages(
     output: Path | None,
     judging: Judging,
 ) -> Exit:
+    from replan.fleet.run import judge_fleet
+
     opened, lake = opened_lake(file)
     with judging.where().workers() as workers:
-        run = perform_and_write(opened, lake, stages, workers, as_of=judging.as_of)
+        run = judge_fleet(opened, lake, stages, workers, clock(), as_of=judging.as_of)
     if "drift" in run.rows or "differences" in run.rows:
         return _shown(run, output, judging.tolerate)
     return _summarised(run, judging.tolerate)
@@ -245,50 +242,3 @@ def _summarised(run: "FleetRun", tolerated: int) -> Exit:
     rows = (f"{name} {rows:,}" for name, rows in run.counts.items())
     note(f"rows written: {', '.join(rows)}")
     return run.exit_code(tolerated)
-
-
-def perform_and_write(
-    fleet: "Fleet",
-    lake: "Lake",
-    stages: "Sequence[Stage]",
-    workers: "Workers",
-    now: "datetime | None" = None,
-    unanswered: "Collection[str]" = (),
-    as_of: "datetime | None" = None,
-) -> "FleetRun":
-    """Judge the newest snapshots of a fleet and those that came late, and write what was found; raises BadFile.
-
-    What was judged before, and has not changed since, is not judged again.
-    """
-    from msgspec.structs import replace
-
-    from replan.fleet.lake.delta import Hour
-    from replan.fleet.lake.tables import JUDGED
-    from replan.fleet.run import judge_kept, judge_tasks
-    from replan.fleet.tasks.todo import from_lake, unchanged
-
-    now = now or clock()
-    hour = Hour.at(now)
-    todo: Todo = from_lake(fleet, lake, now, unanswered, as_of)
-    todo = unchanged(lake, todo, [stage.value for stage in stages])
-    run = judge_tasks(lake, todo, stages, workers, hour)
-    if todo.late and JUDGED.name in run.rows:
-        late = judge_kept(fleet, lake, todo.late, workers, hour)
-        run = replace(run.with_errors(late.errors), late=late.rows[JUDGED.name].num_rows)
-    return run
-
-
-def save_plans(fleet: "Fleet", lake: "Lake", run: "FleetRun", folder: Path) -> None:
-    """Write the plan of each cluster to a file of its own; raises BadFile.
-
-    The file of who has none now is removed, also of a cluster that has left the fleet: its plan is stale.
-    """
-    from replan.documents.files import write_files
-    from replan.fleet.lake.tables import PLANS
-
-    folder.mkdir(parents=True, exist_ok=True)
-    planned = set(run.rows["plans"].column("cluster").to_pylist())
-    for name in (fleet.clusters.keys() | lake.files(PLANS).keys()) - planned:
-        (folder / f"{name}.plan.json").unlink(missing_ok=True)
-    plans = run.rows["plans"].select(["cluster", "document"]).to_pylist()
-    write_files({folder / f"{row['cluster']}.plan.json": row["document"] for row in plans})

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from replan.commands.fleet.judge import perform_and_write, save_plans
 from replan.commands.fleet.options import (
     DEFAULT_FLEET,
     FleetFile,
@@ -80,7 +79,7 @@ def run(
     from replan.fleet.lake.tables import ERRORS, HISTORY
     from replan.fleet.perform import Stage
     from replan.fleet.report import key_of, render_fleet_drift
-    from replan.fleet.run import run_collect, run_history
+    from replan.fleet.run import judge_fleet, run_collect, run_history, write_plans
 
     opened, lake = opened_lake(fleet)
     now = clock()
@@ -93,9 +92,7 @@ def run(
     unanswered = frozenset(uncollected.column("cluster").to_pylist())
     with judging.where().workers() as workers:
         _progress("rates, drift, costs, plans")
-        judged = perform_and_write(
-            opened, lake, list(Stage), workers, now, unanswered, judging.as_of
-        )
+        judged = judge_fleet(opened, lake, list(Stage), workers, now, unanswered, judging.as_of)
         judged = judged.with_errors(uncollected)
         _progress("history")
         run_history(lake, opened.clusters, workers)
@@ -103,7 +100,7 @@ def run(
         from replan.fleet.reports.files import write_reports
 
         _progress("report")
-        save_plans(opened, lake, judged, output / "plans")
+        write_plans(opened, lake, judged, output / "plans")
         write_reports(lake, opened, output)
     _progress("")
     ages = {key_of(row): row for row in lake.read(HISTORY, "open").to_pylist()}

@@ -167,7 +167,13 @@ def _drift(
 def _place(row: LakeRow) -> RowKey:
     """Where a row of drift stands among others: partitions by their number."""
     of = (row["topic"] or "", -1 if row["partition"] is None else row["partition"])
-    return (row["cluster"], *of, row["broker"] or -1, row["kind"], row["detail"] or "")
+    return (
+        row["cluster"],
+        *of,
+        -1 if row["broker"] is None else row["broker"],
+        row["kind"],
+        row["detail"] or "",
+    )
 
 
 def _cluster(
