@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,20 +45,30 @@ BETTER = {
 """What a reader who knows Kafka and Python has to guess, and what to write instead."""
 
 
-def lines_with(word: str) -> list[str]:
-    """Every line and every file name of the repository in which a word is by itself, or between `_` and `-`."""
+@cache
+def texts() -> dict[str, str]:
+    """The text of every file of the repository, in small letters, by its name."""
     found = subprocess.run(
         ["git", "ls-files", "-z", *FOLDERS], cwd=TOP, capture_output=True, text=True, check=True
     )
+    return {
+        name: (TOP / name).read_text(encoding="utf-8", errors="replace").lower()
+        for name in filter(None, found.stdout.split("\0"))
+        if name != HERE
+        and (TOP / name).is_file()
+        and Path(name).suffix not in {".parquet", ".java"}
+    }
+
+
+def lines_with(word: str) -> list[str]:
+    """Every line and every file name of the repository in which a word is by itself, or between `_` and `-`."""
     spaced = word.replace(" ", "[ _-]+")
-    pattern = re.compile(rf"(?<![a-z])({spaced})(?![a-z])", re.IGNORECASE)
+    pattern = re.compile(rf"(?<![a-z])({spaced})(?![a-z])")
     hits: list[str] = []
-    for name in filter(None, found.stdout.split("\0")):
-        path = TOP / name
-        if name == HERE or not path.is_file() or path.suffix in {".parquet", ".java"}:
+    for name, text in texts().items():
+        hits += [name] if pattern.search(name.lower()) else []
+        if pattern.search(text) is None:
             continue
-        text = path.read_text(encoding="utf-8", errors="replace")
-        hits += [name] if pattern.search(name) else []
         hits += [
             f"{name}:{n}: {line.strip()}"
             for n, line in enumerate(text.splitlines(), 1)
