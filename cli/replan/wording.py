@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Self, TypeVar
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 LINES_LISTED = 100
 """Lines of a list that a terminal is shown before the rest is only counted."""
@@ -98,8 +98,8 @@ def ranges(ids: Iterable[int]) -> str:
 
 
 def capped(
-    items: Sequence[T],
-    line: Callable[[T], str] = str,
+    items: Sequence[_T],
+    line: Callable[[_T], str] = str,
     *,
     limit: int | None = LINES_LISTED,
     noun: str = "",

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from replan.applying import api as applying
-from replan.applying.api import FORMAT_VERSION, RECORD_KINDS
+from replan.applying.api import JOURNAL_FORMAT_VERSION, RECORD_KINDS
 from replan.model import api as model
 from replan.planning import api as planning
 from replan.planning.api import BESIDE_MOVES, PlanForm
@@ -40,7 +40,7 @@ def journal_schema() -> str:
     ]
     whole = {
         "$schema": DIALECT,
-        "$id": f"https://replan.dev/schema/journal.v{FORMAT_VERSION}.json",
+        "$id": f"https://replan.dev/schema/journal.v{JOURNAL_FORMAT_VERSION}.json",
         "title": "One record of replan's journal",
         "description": JOURNAL,
         "type": "object",

@@ -11,7 +11,7 @@ from replan.errors import BadScenario, ReplanError
 from replan.model.names import BrokerId, Replicas, TopicPartition, parse_topic_partition, replicas
 from replan.placement_file.units import parse_rate, parse_seconds, parse_size
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _WORD = re.compile(r"\[[^\]]*\](?:\*\d+)?|\S+")
 _LIST = re.compile(r"\[\s*(\d+(?:\s*,\s*\d+)*)\s*\](?:\*(\d+))?")
@@ -104,7 +104,7 @@ class TokenReader:
         """Whether this is the next word."""
         return bool(self._left) and self._left[0][0] == word
 
-    def choose(self, what: str, among: Mapping[str, T]) -> T:
+    def choose(self, what: str, among: Mapping[str, _T]) -> _T:
         """The next word as one of these."""
         word = self.one(what)
         if word not in among:
@@ -161,7 +161,7 @@ class TokenReader:
         """Bytes per second, as `1MB/s`; `0` is none."""
         return self._as("a rate", "a rate, e.g. 1MB/s, or 0", _rate)
 
-    def _as(self, what: str, form: str, read: Callable[[str], T]) -> T:
+    def _as(self, what: str, form: str, read: Callable[[str], _T]) -> _T:
         word = self.one(what)
         try:
             return read(word)

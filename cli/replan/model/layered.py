@@ -3,25 +3,25 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
-K = TypeVar("K")
-V = TypeVar("V")
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 _ABSENT: Any = object()
 """In place of a value that is gone, or not there."""
 ENTRIES_BEFORE_COPY = 400
 """How many entries may differ from the base before all are copied."""
 
 
-class Layered(Mapping[K, V], Generic[K, V]):
+class Layered(Mapping[_K, _V], Generic[_K, _V]):
     """A mapping that is never changed; one that differs from it in a few entries costs hundreds, not its size."""
 
     __slots__ = ("_base", "_recent")
 
-    def __init__(self, base: Mapping[K, V] | None = None) -> None:
-        self._base: Mapping[K, V] = {} if base is None else base
-        self._recent: dict[K, V] = {}
+    def __init__(self, base: Mapping[_K, _V] | None = None) -> None:
+        self._base: Mapping[_K, _V] = {} if base is None else base
+        self._recent: dict[_K, _V] = {}
         """What differs from the base."""
 
-    def changed(self, values: Mapping[K, V], gone: Iterable[K] = ()) -> "Layered[K, V]":
+    def changed(self, values: Mapping[_K, _V], gone: Iterable[_K] = ()) -> "Layered[_K, _V]":
         """The same with these values, and without those keys."""
         recent = {**self._recent, **dict.fromkeys(gone, _ABSENT), **values}
         if len(recent) > ENTRIES_BEFORE_COPY:
@@ -31,13 +31,13 @@ class Layered(Mapping[K, V], Generic[K, V]):
         after._recent = recent
         return after
 
-    def __getitem__(self, key: K) -> V:
+    def __getitem__(self, key: _K) -> _V:
         value = self._recent[key] if key in self._recent else self._base[key]
         if value is _ABSENT:
             raise KeyError(key)
         return value
 
-    def get(self, key: K, default: Any = None) -> Any:
+    def get(self, key: _K, default: Any = None) -> Any:
         """The value of a key; the default where it has none."""
         if key not in self._recent:
             return self._base.get(key, default)
@@ -47,7 +47,7 @@ class Layered(Mapping[K, V], Generic[K, V]):
     def __contains__(self, key: object) -> bool:
         return self.get(key, _ABSENT) is not _ABSENT  # type: ignore[arg-type]  # any key may be asked for
 
-    def __iter__(self) -> Iterator[K]:
+    def __iter__(self) -> Iterator[_K]:
         for key in self._base:
             if key not in self._recent:
                 yield key

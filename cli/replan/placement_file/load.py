@@ -66,7 +66,7 @@ from replan.placement_file.sources import KeyPath, Source
 from replan.placement_file.yaml_text import EventParser, YamlValue
 
 SmallInts = npt.NDArray[np.int32]
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 def declared_placement(merged: Merged) -> Placement:
@@ -156,13 +156,13 @@ def lines_and_columns(source: Source, indexes: Ints) -> tuple[SmallInts, SmallIn
     return lines.astype(np.int32), (indexes - starts[lines - 1] + 1).astype(np.int32)
 
 
-def _sorted(merged: Merged, kind: type[T]) -> tuple[T, ...]:
+def _sorted(merged: Merged, kind: type[_T]) -> tuple[_T, ...]:
     """All that was declared of one kind, whatever the order of the files."""
     keyed = [(key, d.declared) for key, d in merged.items() if isinstance(d.declared, kind)]
     return tuple(declared for _, declared in sorted(keyed, key=lambda item: item[0]))
 
 
-def _by_name(merged: Merged, kind: type[T]) -> dict[str, T]:
+def _by_name(merged: Merged, kind: type[_T]) -> dict[str, _T]:
     """What was declared of one kind, by topic or pattern."""
     return {
         str(key[-1]): d.declared
@@ -171,7 +171,7 @@ def _by_name(merged: Merged, kind: type[T]) -> dict[str, T]:
     }
 
 
-def _one(merged: Merged, kind: type[T]) -> T | None:
+def _one(merged: Merged, kind: type[_T]) -> _T | None:
     return next((d.declared for d in merged.values() if isinstance(d.declared, kind)), None)
 
 

@@ -16,8 +16,8 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.wording import count, duration, listed, size
 
-KIND: Final = "reconcile"
-FORMAT_VERSION: Final = 1
+STATUS_KIND: Final = "reconcile"
+STATUS_FORMAT_VERSION: Final = 1
 LISTED_DEVIATIONS = 200
 """So many deviations are listed one by one; all of them are counted."""
 KEPT_ROUNDS = 20
@@ -554,8 +554,8 @@ class LoopStatus(Value, frozen=True):
     rounds: tuple[Round, ...] = ()
     """The last ones that did something, the latest first."""
     next: Next | None = None
-    kind: Literal["reconcile"] = KIND
-    format_version: Literal[1] = FORMAT_VERSION
+    kind: Literal["reconcile"] = STATUS_KIND
+    format_version: Literal[1] = STATUS_FORMAT_VERSION
 
 
 class Proposal(msgspec.Struct, frozen=True):

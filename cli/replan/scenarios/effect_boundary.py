@@ -127,7 +127,7 @@ def _values(values: Mapping[str, str]) -> Iterator[str]:
             yield f"{SIDES[key]} rate {rate(int(values[key]))}"
 
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class Crash(Struct, frozen=True):
@@ -157,7 +157,7 @@ class Boundary(Struct):
         for name in partitions:
             self.transcript.asked(name)
 
-    def cross(self, effect: Callable[[], T], *texts: str) -> T:
+    def cross(self, effect: Callable[[], _T], *texts: str) -> _T:
         """Record one effect and perform it, unless the process dies before it; it may die after it."""
         self.effects += 1
         here = self.crash is not None and self.crash.effect == self.effects
@@ -256,8 +256,8 @@ class RecordedWriter(Struct, frozen=True):
         return self._recorded(lambda: self.real.alter_configs(changes), asked)
 
     def _recorded(
-        self, request: Callable[[], Mapping[T, Answer]], *asked: str
-    ) -> Mapping[T, Answer]:
+        self, request: Callable[[], Mapping[_T, Answer]], *asked: str
+    ) -> Mapping[_T, Answer]:
         answers = self.boundary.cross(request, *asked)
         for subject, answer in answers.items():
             text = answer_in_words(answer)

@@ -23,8 +23,8 @@ from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Features, OwnApplication, RememberedOrder, Snapshot
 from replan.planning.recovery.log_forms import LogForm, log_form, read_log
 
-KIND = "replan.snapshot"
-FORMAT_VERSION = 1
+SNAPSHOT_KIND = "replan.snapshot"
+SNAPSHOT_FORMAT_VERSION = 1
 MOST_REPLICA_BYTES = 1 << 60
 """All replicas together; 1.15 EB."""
 
@@ -53,8 +53,8 @@ class Tables(Struct, frozen=True, kw_only=True):
 def head_of(snapshot: Snapshot) -> dict[str, object]:
     """The head of a snapshot, as a document has it."""
     return {
-        "formatVersion": FORMAT_VERSION,
-        "kind": KIND,
+        "formatVersion": SNAPSHOT_FORMAT_VERSION,
+        "kind": SNAPSHOT_KIND,
         "clusterId": snapshot.cluster_id,
         "observedAt": snapshot.observed_at,
         "features": _write_features(snapshot.features),
@@ -115,15 +115,17 @@ def identity_of(root: Node) -> Identity:
 def check_head(root: Node) -> None:
     """Check that a document is a snapshot, and not of a format newer than this program."""
     if not isinstance(root.value, dict) or "kind" not in root.value:
-        raise root.wrong(f'this is not a snapshot: "kind" should say "{KIND}"')
+        raise root.wrong(f'this is not a snapshot: "kind" should say "{SNAPSHOT_KIND}"')
     kind = root.child("kind")
-    if kind.value != KIND:
-        raise kind.wrong(f'this is not a snapshot: expected "{KIND}", found {shown(kind.value)}')
+    if kind.value != SNAPSHOT_KIND:
+        raise kind.wrong(
+            f'this is not a snapshot: expected "{SNAPSHOT_KIND}", found {shown(kind.value)}'
+        )
     version = root.child("formatVersion")
-    if version.int32(1) > FORMAT_VERSION:
+    if version.int32(1) > SNAPSHOT_FORMAT_VERSION:
         raise version.wrong(
             f"format version {version.value} is newer than this program reads "
-            f"({FORMAT_VERSION}); use a newer replan"
+            f"({SNAPSHOT_FORMAT_VERSION}); use a newer replan"
         )
 
 

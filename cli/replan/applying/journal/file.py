@@ -171,7 +171,7 @@ class FileJournal:
         if content.size < len(text) or content.lines > 2 * len(self._latest) + 20:
             self._compact(text, cluster_id)
         self._write([(lines.BEAT, msgspec.json.encode(f"{_process()} since {timestamp_now()}"))])
-        for command in file_inbox.waiting_commands(self._path):
+        for command in file_inbox.inbox_commands(self._path):
             file_inbox.remove_command(self._path, command.key)
 
     def read(self) -> Sequence[Record]:
@@ -197,7 +197,7 @@ class FileJournal:
 
     def arrived(self) -> Sequence[Command]:
         """The commands that no append has answered."""
-        return [c for c in file_inbox.waiting_commands(self._path) if c.key not in self._latest]
+        return [c for c in file_inbox.inbox_commands(self._path) if c.key not in self._latest]
 
     def close(self) -> None:
         """Release the file and its lock."""

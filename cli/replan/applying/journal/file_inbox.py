@@ -33,7 +33,7 @@ def remove_command(journal: Path, key: str) -> None:
             _path(journal, key).unlink()
 
 
-def waiting_commands(journal: Path) -> Sequence[Command]:
+def inbox_commands(journal: Path) -> Sequence[Command]:
     """The commands that are there, in the order in which they were sent."""
     try:
         names = sorted(folder_of(journal).glob(f"*{_SUFFIX}"))

@@ -20,7 +20,7 @@ from replan.applying.journal.records import Record
 from replan.documents.typed import Form, Int32, Positive
 from replan.errors import BadFile
 
-FORMAT_VERSION = 1
+JOURNAL_FORMAT_VERSION = 1
 HEAD, BEAT = "journal", "beat"
 """Keys that belong to the file and not to an application."""
 LINE_BEGINNING = b'{"crc":"'
@@ -71,7 +71,7 @@ def render(pairs: Sequence[tuple[str, bytes | None]], *, after: int, at: str) ->
 
 def journal_head(cluster_id: str, records: Sequence[Record], *, at: str) -> bytes:
     """The text of a journal that begins."""
-    head = msgspec.json.encode(JournalHead(FORMAT_VERSION, cluster_id))
+    head = msgspec.json.encode(JournalHead(JOURNAL_FORMAT_VERSION, cluster_id))
     return render([(HEAD, head), *map(encode_record, records)], after=0, at=at)
 
 
@@ -153,9 +153,9 @@ class _Reader:
     def _head(self, number: int, value: msgspec.Raw) -> JournalHead:
         document = msgspec.json.decode(value)
         version = document.get("formatVersion") if isinstance(document, dict) else None
-        if isinstance(version, int) and version != FORMAT_VERSION:
+        if isinstance(version, int) and version != JOURNAL_FORMAT_VERSION:
             raise BadFile(
-                f"{self._source}:{number}: journal format {version}, this replan reads {FORMAT_VERSION}; "
+                f"{self._source}:{number}: journal format {version}, this replan reads {JOURNAL_FORMAT_VERSION}; "
                 "go on with the version of replan that wrote it"
             )
         try:

@@ -12,7 +12,7 @@ import msgspec
 from replan.applying.journal.records import Forget, Kept, Record
 from replan.documents.typed import complaint
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 RECORD_KINDS: Mapping[str, type[Kept]] = {
     kind.begins: kind for of in get_args(Kept) for kind in (of.__subclasses__() or (of,))
 }
@@ -29,7 +29,7 @@ class NewerRecord(ValueError):
     """A record that this version does not know: a newer one wrote it, and knows what it is for."""
 
 
-def _begins(key: str, of: Mapping[str, T]) -> T | None:
+def _begins(key: str, of: Mapping[str, _T]) -> _T | None:
     """What a key's first word, or its first two, stand for."""
     first, _, rest = key.partition("/")
     if not rest:

@@ -14,7 +14,7 @@ from replan.model.snapshot import Snapshot
 from replan.snapshots.rates_file import rates_document, rates_with_digest, read_rates
 
 
-def rates_of(
+def chosen_rates(
     given: str | None, measure: float | None, keep: Path | None, cluster: Target
 ) -> Rates | None:
     """The rates that were asked for, if any; raises BadUsage, BadFile."""

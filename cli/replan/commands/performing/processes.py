@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from replan.commands.frame.signals import INTERRUPTED, SIGNALS
 from replan.errors import ReplanError
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 R = TypeVar("R")
 
 
@@ -33,7 +33,7 @@ def cores() -> int:
 
 
 def in_processes(
-    work: Callable[[T], R], given: Sequence[T], processes: int
+    work: Callable[[_T], R], given: Sequence[_T], processes: int
 ) -> Generator[R, None, None]:
     """What the work makes of each of these, in so many processes; all of it must be picklable.
 

@@ -70,14 +70,14 @@ def drift(
     """
     from replan.commands.inputs.observed import observed
     from replan.commands.inputs.plans import planning
-    from replan.commands.inputs.rates import rates_of
+    from replan.commands.inputs.rates import chosen_rates
     from replan.commands.inputs.unread import check_shown
     from replan.model.declared.where import MistakenPlacement
     from replan.placement_file.load import load_placement
     from replan.planning.findings.drift_report import drift_report
 
     limit = limit_of(max_size, form)
-    written = rates_of(rates, None, None, cluster)
+    written = chosen_rates(rates, None, None, cluster)
     observation = observed(cluster)
     placement = load_placement(placement_files(files, cluster))
     check_shown(placement, observation.snapshot)

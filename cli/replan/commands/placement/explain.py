@@ -51,7 +51,7 @@ def explain(
     """
     from replan.commands.inputs.observed import observed
     from replan.commands.inputs.plans import planning
-    from replan.commands.inputs.rates import rates_of
+    from replan.commands.inputs.rates import chosen_rates
     from replan.model.names import parse_topic_partition
     from replan.placement_file.load import load_placement
     from replan.planning.explanation import explain_partition
@@ -62,7 +62,7 @@ def explain(
     except ValueError as problem:
         raise BadUsage(f"{problem}; write e.g. orders-7") from problem
     placement, observation = load_placement(placement_files(files, cluster)), observed(cluster)
-    written = rates_of(rates, None, None, cluster)
+    written = chosen_rates(rates, None, None, cluster)
     with planning(placement, observation.snapshot):
         explanation = explain_partition(placement, observation.snapshot, name, written)
         policy = _by_policy(placement, observation.snapshot, name, written, cluster)

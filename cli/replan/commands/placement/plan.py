@@ -119,7 +119,7 @@ def plan(
         present,
         verdict,
     )
-    from replan.commands.inputs.rates import rates_of
+    from replan.commands.inputs.rates import chosen_rates
     from replan.placement_file.load import load_placement
     from replan.planning.making.journal_topic import plan_with_journal
     from replan.planning.making.planner import make_plan
@@ -131,7 +131,7 @@ def plan(
     allowed = allowed_of(allow or ())
     with annotated(annotations, files) as annotated_plan:
         placement = load_placement(files)
-        written = rates_of(rates, measure, save_rates, cluster)
+        written = chosen_rates(rates, measure, save_rates, cluster)
         observation = observed(cluster, placement, lenient=True)
         check_age(cluster, observation.snapshot, max_snapshot_age)
         make = plan_with_journal if cluster.journal_is_topic else make_plan

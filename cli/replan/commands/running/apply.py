@@ -116,7 +116,7 @@ def apply(
       replan apply -f placement.yaml --auto-approve --simulated cluster.json
     """
     from replan.applying.journal.records import Verb
-    from replan.commands.inputs.rates import rates_of
+    from replan.commands.inputs.rates import chosen_rates
     from replan.commands.performing import application
     from replan.commands.performing.fault_injection import with_faults
     from replan.commands.running.throttle import change_rates
@@ -131,7 +131,7 @@ def apply(
     saved = _saved(plan_file, digest, placement or ())
     if faults and cluster.simulated is None:
         raise BadUsage("--fault is for the embedded cluster only; it goes with --simulated FILE")
-    written = rates_of(rates, None, None, cluster)
+    written = chosen_rates(rates, None, None, cluster)
     with cluster.connect() as connection:
         leave_in = None if until is None else until.seconds_from(connection.moment())
         inject = with_faults(faults or (), connection)

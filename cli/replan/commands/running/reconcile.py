@@ -88,7 +88,7 @@ def reconcile(
     from replan.applying.journal.records import timestamp_now
     from replan.commands.frame.signals import asked_to_stop
     from replan.commands.inputs.journals import owner
-    from replan.commands.inputs.rates import rates_of
+    from replan.commands.inputs.rates import chosen_rates
     from replan.reconciling.loop import Loop, LoopSettings
 
     given = [] if git is not None else placement_files(files, cluster)
@@ -102,7 +102,7 @@ def reconcile(
         stop = asked_to_stop(connection.interrupt, note)
 
         def read() -> "Read":
-            return replace(read_placement(), rates=rates_of(rates, None, None, cluster))
+            return replace(read_placement(), rates=chosen_rates(rates, None, None, cluster))
 
         ports = _ports(cluster, connection, read, observer, stop, once=once)
         settings = pace.settings(watched=False)

@@ -81,7 +81,7 @@ class _Entries:
         ]
 
 
-def acknowledged_rows(
+def acknowledging_entries(
     placement: Placement, snapshot: Snapshot
 ) -> tuple[Sequence[Acknowledgement], Ints]:
     """The entries in force, and which of them covers each observed row: its position, -1 where none does."""
@@ -112,7 +112,7 @@ def without_acknowledged(
 
     `rows`: the observed row of each declared list; `unplaceable`: of each partition that nothing can place.
     """
-    entries, by_row = acknowledged_rows(placement, snapshot)
+    entries, by_row = acknowledging_entries(placement, snapshot)
     if not entries:
         return Unacknowledged(differs, unplaceable=frozenset(unplaceable))
     names = [

@@ -23,7 +23,7 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BrokerSelector, Spread, TopicRule
 from replan.model.names import BrokerId
 from replan.model.snapshot import Snapshot, topic_codes
-from replan.planning.comparison.acknowledged import acknowledged_rows
+from replan.planning.comparison.acknowledged import acknowledging_entries
 from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
 from replan.planning.comparison.apart import LeftToOthers, PlacedPartitions, Separated, separated
 from replan.planning.comparison.balanced import balanced_by, leading_of, rates_of_rows
@@ -168,7 +168,7 @@ class _Question:
         number[holds_unknown & by_rack[number]] += 1  # the same with brokers of unknown rack
         in_problem = (by_rule | gone) & ~unjudged
         self.rows, rest = np.flatnonzero(in_problem), np.flatnonzero(~in_problem)
-        _, acknowledged_by = acknowledged_rows(placement, snapshot)
+        _, acknowledged_by = acknowledging_entries(placement, snapshot)
         self._staying = np.flatnonzero(by_rule & (acknowledged_by >= 0))
         self._kept = np.concatenate([self._staying, np.array(fixed, dtype=np.int64)])
         sizes = every[self.rows]

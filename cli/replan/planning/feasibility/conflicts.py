@@ -32,15 +32,15 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.reasons import Refusal, RefusalRule
 from replan.wording import NAMES_SHOWN
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-def fewest(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> int:
+def fewest(members: Sequence[_T], feasible: Callable[[Sequence[_T]], bool]) -> int:
     """How many of some members, the first ones, have to go so that the others can hold; without any they can."""
     return next((n for n in range(len(members) + 1) if feasible(members[n:])), len(members))
 
 
-def irreducible(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> list[T]:
+def irreducible(members: Sequence[_T], feasible: Callable[[Sequence[_T]], bool]) -> list[_T]:
     """A part that cannot hold and of which every member is needed; `members` cannot hold. The first go first."""
     needed = list(members)
     before = len(needed) + 1
@@ -53,9 +53,9 @@ def irreducible(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -
     return needed
 
 
-def disjoint(members: Sequence[T], feasible: Callable[[Sequence[T]], bool]) -> list[list[T]]:
+def disjoint(members: Sequence[_T], feasible: Callable[[Sequence[_T]], bool]) -> list[list[_T]]:
     """Irreducible parts that share no member, until what is left over can hold: each has to be resolved by itself."""
-    rest, parts = list(members), list[list[T]]()
+    rest, parts = list(members), list[list[_T]]()
     while not feasible(rest):
         part = irreducible(rest, feasible)
         parts.append(part)

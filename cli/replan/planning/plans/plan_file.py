@@ -38,8 +38,8 @@ from replan.planning.plans.moves import Move, MoveReason, StandaloneElection
 from replan.planning.plans.plan import BesideMoves, Plan
 from replan.planning.plans.reasons import PlanWarning, Refusal
 
-FORMAT_VERSION = 1
-KIND = "replan.plan"
+PLAN_FORMAT_VERSION = 1
+PLAN_KIND = "replan.plan"
 
 ThrottleRate = Annotated[int, msgspec.Meta(ge=1000, le=INT64_MAX)]
 """Bytes per second; a copy that gets less than 1 kB/s never ends."""
@@ -221,12 +221,14 @@ def loads(text: str, source: str) -> Plan:
         raise BadFile(
             f"{source}{error.place}: not a plan: {error.problem}; make a new one with `replan plan -o`"
         ) from error
-    if not isinstance(document, dict) or document.get("kind") != KIND:
-        raise BadFile(f"{source}: not a plan (no `kind: {KIND}`); make one with `replan plan -o`")
-    version = document.get("formatVersion")
-    if version != FORMAT_VERSION:
+    if not isinstance(document, dict) or document.get("kind") != PLAN_KIND:
         raise BadFile(
-            f"{source}: plan format {version}, this replan reads {FORMAT_VERSION}; plan again with this version"
+            f"{source}: not a plan (no `kind: {PLAN_KIND}`); make one with `replan plan -o`"
+        )
+    version = document.get("formatVersion")
+    if version != PLAN_FORMAT_VERSION:
+        raise BadFile(
+            f"{source}: plan format {version}, this replan reads {PLAN_FORMAT_VERSION}; plan again with this version"
         )
     try:
         plan = _plan_of(typed(document, PlanForm, source))

@@ -16,7 +16,7 @@ from replan.model.declared.rules import TopicRule, measure_text
 from replan.model.declared.where import Where
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
-from replan.planning.comparison.acknowledged import acknowledged_rows
+from replan.planning.comparison.acknowledged import acknowledging_entries
 from replan.planning.comparison.chosen import BaseLists
 from replan.planning.placing.problem import Imbalance, Impossible
 from replan.planning.plans.reasons import (
@@ -123,7 +123,7 @@ def out_of_balance(
 
 def _acknowledged(chosen: BaseLists, placement: Placement, snapshot: Snapshot) -> Iterator[str]:
     """The entries that keep partitions where they are, and how many."""
-    entries, by_row = acknowledged_rows(placement, snapshot)
+    entries, by_row = acknowledging_entries(placement, snapshot)
     numbers, counts = np.unique(by_row[chosen.staying], return_counts=True)
     for number, partitions in zip(numbers.tolist(), counts.tolist(), strict=True):
         entry = entries[number]

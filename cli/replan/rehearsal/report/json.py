@@ -14,7 +14,7 @@ from replan.rehearsal.outcome import Report
 from replan.reporting.application.outcome_text import result_text
 from replan.reporting.json_report import json_report
 
-KIND = "replan.rehearsal"
+REHEARSAL_KIND = "replan.rehearsal"
 
 
 def render_rehearsal_json(report: Report) -> str:
@@ -55,7 +55,7 @@ def render_rehearsal_json(report: Report) -> str:
             "underMinIsr": [c.seed for c in report.under],
             "worstSeed": None if report.worst is None else report.worst.seed,
         }
-    return json_report(KIND, fields, ensure_ascii=False, indent=1)
+    return json_report(REHEARSAL_KIND, fields, ensure_ascii=False, indent=1)
 
 
 def assumed(options: Options) -> Mapping[str, object]:

@@ -190,7 +190,7 @@ def warnings(report: DriftReport) -> list[str]:
 DIFFERENCES_SHOWN = 500
 APART = (DriftClass.FAILURE, DriftClass.OTHER_TOOL)
 """Not the operator's: under a heading of their own, whatever differs."""
-LAST = (DriftClass.STALE_THROTTLE, DriftClass.REVIEW_DUE, DriftClass.MISTAKE)
+LAST_CLASSES = (DriftClass.STALE_THROTTLE, DriftClass.REVIEW_DUE, DriftClass.MISTAKE)
 """What is listed last, of what has no heading by its kind."""
 WITH_HEADING = {
     OtherKind.PARTITIONS,
@@ -295,7 +295,7 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
             for s in ([] if difference.setting is None else [difference.setting])
         ],
     )
-    for drift_class in (*(c for c in CLASSES if c not in LAST), *LAST):
+    for drift_class in (*(c for c in CLASSES if c not in LAST_CLASSES), *LAST_CLASSES):
         rows = [
             (subject(c), MEANINGS[c.kind], c.detail, *_since(report, c))
             for c in report.of(drift_class)

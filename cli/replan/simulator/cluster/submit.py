@@ -34,8 +34,8 @@ from replan.simulator.controller.events import (
 )
 from replan.simulator.controller.state import ClusterState, Partition
 
-K = TypeVar("K")
-V = TypeVar("V")
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 def submit_command(
@@ -91,7 +91,7 @@ def _followed(
     return logs.finished()
 
 
-def without_keys(mapping: Mapping[K, V], dropped: Iterable[K]) -> Mapping[K, V]:
+def without_keys(mapping: Mapping[_K, _V], dropped: Iterable[_K]) -> Mapping[_K, _V]:
     """The mapping without some keys; the very same one where it has none of them."""
     gone = [key for key in dropped if key in mapping]
     if not gone:
