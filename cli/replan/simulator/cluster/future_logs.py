@@ -128,14 +128,18 @@ def flowed(cluster: ClusterState, world: World, seconds: float) -> World:
 
 
 def with_done(simulation: Simulation) -> Simulation:
-    """Swap in what is filled, and give up what belongs to replicas that are gone."""
+    """Swap in what is filled; give up what belongs to replicas that are gone, or copies from or to a failed disk.
+
+    See ReplicaManager.handleLogDirFailure.
+    """
     for replica, future in simulation.world.futures.items():
         name, broker = replica
-        partition = simulation.cluster.partition(name)
-        if partition is None or broker not in partition.replicas:
-            world = _ended(simulation.world, replica)
-            simulation = replace(simulation, world=world)
-        elif future.remaining_bytes < DONE_BYTES and simulation.world.serves(broker):
+        partition, world = simulation.cluster.partition(name), simulation.world
+        gone = partition is None or broker not in partition.replicas
+        failed = lies_on_lost_disk(world, replica) or (broker, future.path) in world.lost_dirs
+        if gone or failed:
+            simulation = replace(simulation, world=_ended(world, replica))
+        elif future.remaining_bytes < DONE_BYTES and world.serves(broker):
             simulation = _swapped(simulation, replica, future)
     return simulation
 
