@@ -144,14 +144,6 @@ def _slow(tokens: TokenReader, context: FaultContext) -> Schedule:
     return lasting(tokens, SlowBroker(broker, tokens.rate()), usual)
 
 
-def _cordon(tokens: TokenReader, context: FaultContext) -> Schedule:
-    broker = registered_broker(tokens, context)
-    dirs = frozenset(context.cluster.brokers[broker].log_dirs)
-    return lasting(
-        tokens, SendRequest(CordonDirs(broker, dirs)), SendRequest(CordonDirs(broker, frozenset()))
-    )
-
-
 def _lose_disk(tokens: TokenReader, context: FaultContext) -> Schedule:
     broker = registered_broker(tokens, context)
     path = None if not tokens or tokens.comes("for") else _directory(tokens, broker, context)
@@ -251,7 +243,9 @@ BROKER_KINDS: Sequence[Kind] = (
     Kind(
         "cordon BROKER [for TIME]",
         "all its log directories accept no new replicas (KIP-1066)",
-        _cordon,
+        _of_broker(
+            lambda b: SendRequest(CordonDirs(b)), lambda b: SendRequest(CordonDirs(b, frozenset()))
+        ),
     ),
     Kind(
         "uncordon BROKER",
@@ -426,14 +420,6 @@ PARTITION_KINDS: Sequence[Kind] = (
 #
 # The controller's answers in words, and what it refuses of a fault.
 
-REQUESTS = {
-    "reassign": WriteKind.REASSIGN,
-    "elect": WriteKind.ELECT,
-    "configs": WriteKind.CONFIGURE,
-    "create": WriteKind.CREATE,
-    "log-dirs": WriteKind.MOVE_LOGS,
-}
-
 
 def _unknown(tokens: TokenReader, _around: FaultContext) -> Schedule:
     times, kind = _requests(tokens)
@@ -447,7 +433,8 @@ def _repeated(tokens: TokenReader, _around: FaultContext) -> Schedule:
 
 def _controller(tokens: TokenReader, _around: FaultContext) -> Schedule:
     effect = _effect(tokens)
-    return tuple(At(0, LoseRequests(kind, 1, effect)) for kind in REQUESTS.values())
+    to_controller = [kind for kind in WriteKind if kind is not WriteKind.MOVE_LOGS]
+    return tuple(At(0, LoseRequests(kind, 1, effect)) for kind in to_controller)
 
 
 def _silence(tokens: TokenReader, _around: FaultContext) -> Schedule:
@@ -479,7 +466,7 @@ def _requests(tokens: TokenReader) -> tuple[int, WriteKind]:
     times = tokens.number("how many") if tokens.comes_number() else 1
     if times < 1:
         raise tokens.wrong(f"{times} requests; write 1 or more")
-    return times, tokens.choose("a kind of request", REQUESTS)
+    return times, tokens.choose("a kind of request", {kind.value: kind for kind in WriteKind})
 
 
 def _effect(tokens: TokenReader) -> float | None:
@@ -505,7 +492,8 @@ REQUEST_KINDS: Sequence[Kind] = (
     ),
     Kind(
         "controller moves with effect|without effect|late by TIME",
-        "the controller fails over: of each kind, the request under way or the next one has an unknown outcome",
+        "the controller fails over: of each kind but log-dirs, which brokers answer by themselves, the request under "
+        "way or the next one has an unknown outcome",
         _controller,
         2,
     ),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from replan.documents.json_text import INT64_MAX
 from replan.errors import BadScenario, ReplanError
 from replan.model.names import BrokerId, Replicas, TopicPartition, parse_topic_partition, replicas
 from replan.placement_file.units import parse_rate, parse_seconds, parse_size
@@ -155,7 +156,7 @@ class TokenReader:
 
     def bytes(self) -> int:
         """A size, as `60MB`."""
-        return self._as("a size", "a size, e.g. 60MB", parse_size)
+        return self._as("a size", "a size, e.g. 60MB", _size)
 
     def rate(self) -> float:
         """Bytes per second, as `1MB/s`; `0` is none."""
@@ -187,6 +188,13 @@ def _brokers(word: str) -> list[BrokerId]:
 def _lists(word: str) -> list[Replicas]:
     ids, times = _matched(_LIST, word).groups()
     return [replicas(*(int(i) for i in ids.split(",")))] * int(times or 1)
+
+
+def _size(word: str) -> int:
+    size = parse_size(word)
+    if size > INT64_MAX:  # no log is as large
+        raise ValueError(word)
+    return size
 
 
 def _rate(word: str) -> float:

@@ -62,6 +62,7 @@ from replan.simulator.cluster.faults import (
     Permission,
     RepeatRequests,
     Schedule,
+    SendLogMoves,
     SendRequest,
     WriteKind,
 )
@@ -71,7 +72,6 @@ from replan.simulator.cluster.submit import submit_command
 from replan.simulator.controller.commands import (
     AlterConfigs,
     AlterReassignments,
-    ControllerCommand,
     ControllerResult,
     CreatePartitions,
     ElectLeaders,
@@ -329,7 +329,7 @@ class SimulatedControlPlane:
         for chunk in _chunks(list(lists), REASSIGNMENTS_PER_REQUEST):
             items = tuple((name, lists[name]) for name in chunk)
             command = AlterReassignments(items, allow_replication_factor_change=not guarded)
-            answers |= self._request(WriteKind.REASSIGN, command, chunk)
+            answers |= self._request(WriteKind.REASSIGN, SendRequest(command), chunk)
         return answers
 
     def elect(
@@ -341,24 +341,24 @@ class SimulatedControlPlane:
         answers: dict[TopicPartition, Answer] = {}
         for chunk in _chunks(sorted(partitions), ELECTIONS_PER_REQUEST):
             command = ElectLeaders(tuple(chunk), kind)
-            answers |= self._request(WriteKind.ELECT, command, chunk)
+            answers |= self._request(WriteKind.ELECT, SendRequest(command), chunk)
         return answers
 
     def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """Add partitions, a topic at a time."""
         self._catch_up()
-        answers = permission_refusals(
-            self._simulation.world, Permission.ALTER, ((t, t) for t in added)
-        )
+        world = self._simulation.world
+        answers = permission_refusals(world, Permission.ALTER, ((t, t) for t in added))
         for topic, new in sorted((t, new) for t, new in added.items() if t not in answers):
             command = CreatePartitions(topic, new.count, new.lists)
-            answers |= self._request(WriteKind.CREATE, command, [topic])
+            answers |= self._request(WriteKind.CREATE, SendRequest(command), [topic])
         return answers
 
     def would_create(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """What that would be answered now."""
-        cluster, answers = self._read().cluster, dict[str, Answer]()
-        for topic, new in sorted(added.items()):
+        cluster, world = self._read().cluster, self._simulation.world
+        answers = permission_refusals(world, Permission.ALTER, ((t, t) for t in added))
+        for topic, new in sorted((t, new) for t, new in added.items() if t not in answers):
             decision = decide_command(cluster, CreatePartitions(topic, new.count, new.lists))
             answers |= answers_of(decision, [topic])
         return answers
@@ -367,27 +367,15 @@ class SimulatedControlPlane:
         """Copy replicas to other log directories; each broker is asked itself."""
         self._catch_up()
         check_cluster_permissions(self._simulation.world, Permission.ALTER)
-        if self._store is not None:
-            self._become(self._store.lock() or self._simulation)
-        world = self._simulation.world
-        if world.now < world.unreachable_until:
-            return dict.fromkeys(paths, OutcomeUnknown("the cluster does not answer"))
         answers: dict[ReplicaName, Answer] = {
             (name, broker): OutcomeUnknown(f"broker {broker} does not answer")
             for name, broker in paths
             if not broker_answers(self._simulation, broker, BrokerQuestion.CHANGES)
         }
         reachable = {replica: path for replica, path in paths.items() if replica not in answers}
-        trouble = self._trouble(WriteKind.MOVE_LOGS) if reachable else None
-        lost = isinstance(trouble, LoseRequests)
-        if not isinstance(trouble, LoseRequests) or trouble.effect_after_seconds is not None:
-            simulation, answers_to = altered(self._simulation, reachable)
-            self._become(simulation)
-            answers |= answers_to
-            if self._store is not None:
-                self._store.keep(self._simulation)
-        if lost:
-            answers |= dict.fromkeys(reachable, OutcomeUnknown("the request timed out"))
+        if reachable:
+            moves = SendLogMoves(reachable)
+            answers |= self._request(WriteKind.MOVE_LOGS, moves, list(reachable))
         return answers
 
     def alter_configs(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
@@ -398,7 +386,7 @@ class SimulatedControlPlane:
         if reachable:
             resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
             command = AlterConfigs(tuple(reachable))
-            answers |= self._request(WriteKind.CONFIGURE, command, resources)
+            answers |= self._request(WriteKind.CONFIGURE, SendRequest(command), resources)
         return answers
 
     def would_alter(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
@@ -432,7 +420,7 @@ class SimulatedControlPlane:
             self._store.release(self._simulation)
 
     def _request(
-        self, kind: WriteKind, command: ControllerCommand, subjects: Sequence[SubjectT]
+        self, kind: WriteKind, request: SendRequest | SendLogMoves, subjects: Sequence[SubjectT]
     ) -> dict[SubjectT, Answer]:
         """Send one request; it may be lost on the way there or on the way back."""
         self._catch_up()
@@ -444,20 +432,23 @@ class SimulatedControlPlane:
         trouble = self._trouble(kind)
         if isinstance(trouble, LoseRequests):
             if trouble.effect_after_seconds is not None:
-                world = later(
-                    self._simulation.world, trouble.effect_after_seconds, SendRequest(command)
-                )
+                world = later(self._simulation.world, trouble.effect_after_seconds, request)
                 self._become(replace(self._simulation, world=world))
                 self._catch_up()
             return dict.fromkeys(subjects, OutcomeUnknown("the request timed out"))
         if trouble is not None:
-            self._perform(command)
-        return answers_of(self._perform(command), subjects)
+            self._perform(request)
+        return answers_of(self._perform(request), subjects)
 
-    def _perform(self, command: ControllerCommand) -> ControllerResult:
-        simulation, decision = submit_command(self._simulation, command)
+    def _perform(self, request: SendRequest | SendLogMoves) -> ControllerResult:
+        if isinstance(request, SendLogMoves):
+            simulation, answers = altered(self._simulation, request.paths)
+            decision, changed = ControllerResult(each=tuple(answers.items())), True
+        else:
+            simulation, decision = submit_command(self._simulation, request.command)
+            changed = bool(decision.events)
         self._become(simulation)
-        if decision.events:
+        if changed:
             self._saw()
             if self._store is not None:
                 self._store.keep(self._simulation)

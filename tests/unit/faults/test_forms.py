@@ -12,7 +12,7 @@ from tests.unit.faults.fault_context import CONTEXT
 
 from replan.faults.api import FORMS, Kind, TokenReader, read_fault, read_schedule
 from replan.scenarios.api import run_scenario
-from replan.simulator.api import At, Fault
+from replan.simulator.api import At, Fault, SendLogMoves
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "faults.md"
 FOUNDING = """\
@@ -244,7 +244,9 @@ def test_a_form_that_is_left_in_the_middle_is_shown_whole(kind: Kind) -> None:
 
 def test_the_laws_are_tried_under_every_fault() -> None:
     drawn = vars(hostile_faults)
-    assert [fault for fault in get_args(Fault) if fault.__name__ not in drawn] == []
+    by_itself = {SendLogMoves}  # what a lost request comes to, when it arrives late
+    faults = [fault for fault in get_args(Fault) if fault not in by_itself]
+    assert [fault for fault in faults if fault.__name__ not in drawn] == []
 
 
 def test_every_form_stands_in_the_document_and_nothing_else() -> None:

@@ -162,6 +162,10 @@ WRONG = [
         ", character 37: 70 is not a time, e.g. 30s, 2m or 1h; the form is: " + UNKNOWN,
     ),
     (
+        "lag orders-1 broker 3 by 9999PB at 5s",
+        ", character 26: 9999PB is not a size, e.g. 60MB; the form is: lag PARTITION broker BROKER [by SIZE]",
+    ),
+    (
         "unknown outcome of 0 reassign with effect at 5s",
         ", character 20: 0 requests; write 1 or more; the form is: " + UNKNOWN,
     ),

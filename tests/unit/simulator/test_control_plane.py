@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.readings import rates_of, sizes_of
 
@@ -17,6 +18,8 @@ from replan.model.api import (
     ControlPlane,
     ElectionType,
     Features,
+    LogDir,
+    NewPartitions,
     OutcomeUnknown,
     Reassignment,
     Rejected,
@@ -34,9 +37,11 @@ from replan.simulator.api import (
     DeleteTopic,
     Disconnect,
     Fault,
+    Forbid,
     KillBroker,
     LagMetadata,
     LoseRequests,
+    Permission,
     RepeatRequests,
     SendRequest,
     SimulatedControlPlane,
@@ -44,6 +49,7 @@ from replan.simulator.api import (
     StartBroker,
     VirtualClock,
     WriteKind,
+    directory_of,
     from_snapshot,
 )
 
@@ -147,6 +153,27 @@ def test_a_broker_that_is_away_is_not_known_to_move_a_log() -> None:
         plane.clock.sleep(seconds)
         unknown = {replica: OutcomeUnknown("broker 1 does not answer")}
         assert plane.move_logs({replica: "b"}) == unknown
+
+
+def test_a_late_request_for_another_log_directory_begins_when_it_arrives() -> None:
+    dirs = tuple(LogDir(BrokerId(b), path) for b in (1, 2, 3) for path in "ab")
+    found = replace(snapshot([state([1, 2, 3], size=100)]), log_dirs=dirs)
+    lost = At(0, LoseRequests(WriteKind.MOVE_LOGS, effect_after_seconds=70))
+    plane = SimulatedControlPlane(from_snapshot(found), VirtualClock(), schedule=(lost,))
+    replica = (P0, BrokerId(1))
+    target = {"a": "b", "b": "a"}[directory_of(plane.simulation.world, replica) or ""]
+    assert plane.move_logs({replica: target}) == {replica: TIMED_OUT}
+    for seconds, arrived in ((69, False), (2, True)):
+        plane.clock.sleep(seconds)
+        assert (directory_of(plane.simulation.world, replica) == target) is arrived
+
+
+def test_who_may_not_alter_a_topic_is_told_so_before_partitions_are_created() -> None:
+    plane = opened(At(0, Forbid("orders", frozenset({Permission.ALTER}))))
+    added = {"orders": NewPartitions(3, (replicas(1, 2, 3),))}
+    answers = plane.would_create(added)
+    assert isinstance(answers["orders"], Rejected)
+    assert plane.create_partitions(added) == answers
 
 
 def test_brokers_may_show_a_list_later_than_the_controller_has_it() -> None:

@@ -14,6 +14,7 @@ from replan.simulator.cluster.disks import (
     halts,
     id_of,
     log_dir_to_lose,
+    path_of,
     registered_dirs,
     started_again,
     unreported,
@@ -32,6 +33,7 @@ from replan.simulator.cluster.faults import (
     RepeatRequests,
     ReplaceDisks,
     Schedule,
+    SendLogMoves,
     SendRequest,
     SlowBroker,
     SlowLooks,
@@ -39,6 +41,7 @@ from replan.simulator.cluster.faults import (
     StopBroker,
     Unresponsive,
 )
+from replan.simulator.cluster.future_logs import altered
 from replan.simulator.cluster.physical_state import Lag, Simulation, World
 from replan.simulator.cluster.replication.copy_rates import leader_of
 from replan.simulator.cluster.submit import submit_command
@@ -76,6 +79,8 @@ def apply_fault(simulation: Simulation, fault: Fault) -> Simulation:
     match fault:
         case SendRequest(command):
             return submit_command(simulation, command)[0]
+        case SendLogMoves(paths):
+            return altered(simulation, paths)[0]
         case Produce() | SlowBroker():
             return replace(simulation, world=_speeds(simulation.world, fault))
         case DropFromIsr():
@@ -189,12 +194,17 @@ def _disks_replaced(simulation: Simulation, broker: BrokerId) -> Simulation:
 
 
 def _dead(world: World, broker: BrokerId) -> World:
+    """The process ends. One that was starting has read its logs, which takes the mark of a clean shutdown away."""
+    cleanly = world.stopped_cleanly
+    if broker in world.starting:
+        cleanly = {b: epoch for b, epoch in cleanly.items() if b != broker}
     return replace(
         world,
         down={broker: world.now, **world.down},
         preferred={r: path for r, path in world.preferred.items() if r[1] != broker},
         starting={b: at for b, at in world.starting.items() if b != broker},
         stopping={b: at for b, at in world.stopping.items() if b != broker},
+        stopped_cleanly=cleanly,
     )
 
 
@@ -220,11 +230,13 @@ def _starting(simulation: Simulation, broker: BrokerId) -> World:
 def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
     """A starting broker registers, with its previous epoch if it had stopped cleanly, and is unfenced.
 
-    It takes new disks on the way, and says where its replicas lie if that is not where they lay.
+    It takes new disks on the way, and says where its replicas lie if that is not where they lay. With a directory that
+    is offline, or new, it has not stopped cleanly (LogManager.readBrokerEpochFromCleanShutdownFiles, 4.3.1).
     """
     registration = simulation.cluster.brokers.get(broker)
     world = simulation.world
-    epoch = world.stopped_cleanly.get(broker, -1)
+    whole = not any(lost == broker for lost, _ in world.lost_dirs)
+    epoch = world.stopped_cleanly.get(broker, -1) if whole else -1
     world = replace(
         world,
         down={b: at for b, at in world.down.items() if b != broker},
@@ -237,9 +249,11 @@ def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
     simulation = replace(simulation, world=_met_leaders(simulation, broker))
     simulation = started_again(simulation, broker)
     dirs = registered_dirs(simulation, registration)
+    paths = {path_of(directory) for directory in registration.cordoned_dirs}
+    cordoned = frozenset(directory for directory in dirs if path_of(directory) in paths)
     for command in (
         FenceBroker(broker),
-        RegisterBroker(broker, registration.rack, epoch, dirs, registration.cordoned_dirs),
+        RegisterBroker(broker, registration.rack, epoch, dirs, cordoned),
         UnfenceBroker(broker),
     ):
         simulation, _ = submit_command(simulation, command)

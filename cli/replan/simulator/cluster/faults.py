@@ -4,22 +4,24 @@ Here belong the faults and the schedule that holds them. What each does is in `a
 looks to its sender is in `control_plane`.
 """
 
+from collections.abc import Mapping
 from enum import Enum
 
 from msgspec import Struct
 
+from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.simulator.controller.commands import ControllerCommand
 
 
 class WriteKind(Enum):
-    """The writing requests of the ControlPlane port."""
+    """The writing requests of the ControlPlane port, by their words in faults."""
 
     REASSIGN = "reassign"
     ELECT = "elect"
-    CONFIGURE = "alter configs"
-    CREATE = "create partitions"
-    MOVE_LOGS = "alter replica log dirs"
+    CONFIGURE = "configs"
+    CREATE = "create"
+    MOVE_LOGS = "log-dirs"
 
 
 class KillBroker(Struct, frozen=True):
@@ -82,6 +84,12 @@ class SendRequest(Struct, frozen=True):
     """A request of another tool, or a late one of replan, reaches the controller."""
 
     command: ControllerCommand
+
+
+class SendLogMoves(Struct, frozen=True):
+    """A late request of replan for other log directories reaches the brokers of these replicas."""
+
+    paths: Mapping[ReplicaName, str]
 
 
 class LoseRequests(Struct, frozen=True):
@@ -169,6 +177,7 @@ Fault = (
     | Produce
     | SlowBroker
     | SendRequest
+    | SendLogMoves
     | LoseRequests
     | RepeatRequests
     | Disconnect

@@ -130,9 +130,10 @@ def unregister(state: ClusterState, command: UnregisterBroker) -> ControllerResu
 def cordon(state: ClusterState, command: CordonDirs) -> ControllerResult:
     """Note which log directories take nothing new; what they hold keeps serving."""
     registration = state.brokers[command.broker]
-    if registration.cordoned_dirs == command.dirs:
+    dirs = frozenset(registration.log_dirs) if command.dirs is None else command.dirs
+    if registration.cordoned_dirs == dirs:
         return ControllerResult()
-    return ControllerResult((BrokerChanged(command.broker, cordoned_dirs=command.dirs),))
+    return ControllerResult((BrokerChanged(command.broker, cordoned_dirs=dirs),))
 
 
 def _fenced(state: ClusterState, broker: BrokerId) -> tuple[Event, ...]:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from msgspec import Struct, field
 
 from replan.model.configs import ConfigChange, ConfigResource
-from replan.model.control_plane import Accepted, Answer, ElectionType, Rejected
+from replan.model.control_plane import Accepted, Answer, ElectionType, Rejected, ReplicaName
 from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.simulator.controller.events import Event
@@ -35,8 +35,8 @@ def rejection(code: ErrorCode, message: str | None = None) -> Rejected:
     return Rejected(int(code), code.name, standard if message is None else message)
 
 
-CommandSubject = TopicPartition | ConfigResource | str
-"""What one answer is about: a partition, a configuration, a topic's name."""
+CommandSubject = TopicPartition | ConfigResource | ReplicaName | str
+"""What one answer is about: a partition, a configuration, a replica, a topic's name."""
 
 
 class ControllerResult(Struct, frozen=True):
@@ -88,7 +88,8 @@ class CordonDirs(Struct, frozen=True):
     """A heartbeat names the log directories that are cordoned now (KIP-1066)."""
 
     broker: BrokerId
-    dirs: frozenset[str]
+    dirs: frozenset[str] | None = None
+    """None: all that are online (`cordoned.log.dirs=*`)."""
 
 
 class LoseDirs(Struct, frozen=True):
