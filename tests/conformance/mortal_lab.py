@@ -71,6 +71,14 @@ class MortalKafkaLab:
         """Start it, and wait until it is unfenced."""
         self._cluster.start(broker)
 
+    def die_while_starting(self, broker: int) -> None:
+        """Start it, and kill it when the marks of its clean shutdown are gone."""
+        directories = self._cluster.ground.log_directories(broker)
+        self._cluster.begin(broker)
+        while any((d / ".kafka_cleanshutdown").exists() for d in directories):
+            self.clock.sleep(0.1)
+        self.kill_broker(broker)
+
     def lose_disk(self, broker: int, number: int) -> str:
         """Let a log directory fail."""
         self._cluster.lose_disk(broker, number)

@@ -106,6 +106,12 @@ class SimulatorLab:
         """Let the process die."""
         self.control_plane.inject(KillBroker(BrokerId(broker)))
 
+    def die_while_starting(self, broker: int) -> None:
+        """Start its process, and let it die a second later."""
+        self.start_broker(broker)
+        self.clock.sleep(1)
+        self.kill_broker(broker)
+
     def lose_disk(self, broker: int, number: int) -> str:
         """Let a log directory fail, and say which it was."""
         dirs = [d.path for d in self.control_plane.log_dirs() if d.broker == broker]

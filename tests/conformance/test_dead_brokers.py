@@ -57,6 +57,10 @@ class MortalLab(Lab, Protocol):
         """Kill its process."""
         ...
 
+    def die_while_starting(self, broker: int) -> None:
+        """Start a broker, and kill its process when it has read its logs and does not serve yet."""
+        ...
+
     def lose_disk(self, broker: int, number: int) -> str:
         """Let a log directory fail, and say which it was."""
         ...
@@ -183,6 +187,55 @@ def test_a_broker_that_stopped_cleanly_is_let_in_when_its_session_has_ended(lab:
 
     waited = lab.clock.now() - stopped > 0.8 * lab.session_seconds
     assert waited == (lab.version >= (4, 0))
+
+
+def with_both_stopped(lab: MortalLab) -> str:
+    """A topic on 1 and 2, both stopped cleanly: with eligible leader replicas either may lead as soon as it is back."""
+    topic = lab.create_topic([[1, 2]], {MIN_INSYNC_REPLICAS: "2"})
+    lab.write(topic, RECORD_BYTES)
+    for broker in (2, 1):
+        lab.stop_broker(broker)
+        until_fenced(lab, broker)
+    return topic
+
+
+def has_elr(lab: Lab) -> bool:
+    """Whether the cluster has eligible leader replicas, as those that are formatted since 4.1."""
+    return lab.version >= (4, 1)
+
+
+def until_it_serves(lab: Lab, broker: int) -> None:
+    """Start a broker, and wait until it may lead."""
+    lab.start_broker(broker)
+    until(lab, lambda: not fenced(lab, broker), f"{broker} to serve")
+    lab.clock.sleep(2)
+
+
+def test_a_broker_that_stopped_cleanly_leads_when_it_is_back(lab: MortalLab) -> None:
+    topic = with_both_stopped(lab)
+    until_it_serves(lab, 2)
+    assert partition_of(lab, topic).leader == (2 if has_elr(lab) else None)
+
+
+def test_with_a_directory_offline_a_broker_has_not_stopped_cleanly(lab: MortalLab) -> None:
+    """LogManager.readBrokerEpochFromCleanShutdownFiles reads nothing where a directory is not live."""
+    name = TopicPartition(lab.create_topic([[1, 2]]), 0)
+    until(lab, lambda: place(lab, name, TWO).path is not None, "its log to be there")
+    number = next(n for n, p in enumerate(dirs_of(lab, 2)) if n and p != place(lab, name, TWO).path)
+    lost = lab.lose_disk(2, number)
+    until(lab, lambda: offline(lab, 2) == [lost], f"{lost} to be offline")
+    topic = with_both_stopped(lab)
+    until_it_serves(lab, 2)
+    assert partition_of(lab, topic).leader is None
+
+
+def test_a_broker_that_dies_while_it_starts_has_not_stopped_cleanly(start: Start) -> None:
+    """LogManager.loadLogs takes the marks of the clean shutdown away, while the session holds the id."""
+    lab = start(45.0, 30.0)
+    topic = with_both_stopped(lab)
+    lab.die_while_starting(2)
+    until_it_serves(lab, 2)
+    assert partition_of(lab, topic).leader is None
 
 
 def fenced(lab: Lab, broker: int) -> bool:

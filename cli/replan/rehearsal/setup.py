@@ -46,10 +46,10 @@ from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.state import Partition, Topic
 from replan.simulator.persistence.from_snapshot import (
     check,
+    consistent,
     first_rebalance,
     from_snapshot,
     initial_lags,
-    with_directories,
 )
 
 COARSE_GRAIN_SECONDS = 0.5
@@ -346,7 +346,7 @@ def with_plan_applied(
     new = {(m.partition, b) for m in plan.moves for b in m.new}
     placed = {replica: path for replica, path in places.items() if replica in new}
     world = replace(world, lags=kept, behind={}, placed={**world.placed, **placed})
-    return with_directories(Simulation(moved, world))
+    return consistent(Simulation(moved, world))
 
 
 BETWEEN_FAULTS_SECONDS = 30.0

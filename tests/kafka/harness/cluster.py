@@ -60,12 +60,16 @@ class Cluster(Closing):
 
         From Kafka 4.0 on a broker is let in again only when its last session has expired.
         """
+        self.begin(*nodes)
+        for node in nodes:
+            _await_started(self._jvms[node], [node])
+
+    def begin(self, *nodes: int) -> None:
+        """Start nodes that are down, and wait for nothing."""
         for node in nodes:
             if node in self._jvms:
                 raise ValueError(f"node {node} runs already")
             self._jvms[node] = self.ground.start_jvm(node, heap_megabytes=HEAP_MEGABYTES)
-        for node in nodes:
-            _await_started(self._jvms[node], [node])
 
     def stop(self, *nodes: int) -> None:
         """Stop nodes cleanly (SIGTERM: a broker hands over its leaderships) and wait."""

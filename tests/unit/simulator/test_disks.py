@@ -9,12 +9,14 @@ from tests.unit.simulator.controllers import P0, Controller
 from replan.model.api import Accepted, BrokerId, LogDir, Rejected, TopicPartition, Wanted, replicas
 from replan.simulator.api import (
     AssignDirs,
+    CordonDirs,
     Fault,
     KillBroker,
     LoseDirs,
     LoseDisk,
     RegisterBroker,
     ReplaceDisks,
+    SendRequest,
     SimulatedControlPlane,
     Simulation,
     StartBroker,
@@ -168,6 +170,41 @@ def test_a_new_disk_comes_with_a_restart_and_empty() -> None:
     assert partition.directory(THREE) not in {None, "b"}
     assert partition.directory(THREE) in now.cluster.brokers[THREE].log_dirs
     assert all(d.error is None for d in plane.observe().log_dirs)
+
+
+def cordoned(plane: SimulatedControlPlane) -> list[bool]:
+    """Of the broker, and of its directories, as clients see it."""
+    seen = plane.observe()
+    broker = next(b for b in seen.brokers if b.id == THREE)
+    return [broker.cordoned, *(d.cordoned for d in seen.log_dirs if d.broker == THREE)]
+
+
+def test_a_cordoned_broker_stays_so_with_a_new_disk_and_one_with_a_new_disk_can_be_cordoned() -> (
+    None
+):
+    plane = cluster([1, 2, 3])
+    cordons = [CordonDirs(THREE), CordonDirs(THREE, frozenset()), CordonDirs(THREE)]
+    plane.inject(SendRequest(cordons[0]))
+    plane.inject(LOST)
+    plane.inject(ReplaceDisks(THREE))
+    plane.clock.sleep(30)
+    assert cordoned(plane) == [True, True, True]
+    plane.inject(SendRequest(cordons[1]))
+    assert cordoned(plane) == [False, False, False]
+    plane.inject(SendRequest(cordons[2]))
+    assert cordoned(plane) == [True, True, True]
+
+
+@pytest.mark.parametrize(("lies", "left"), [("a", {1, 2, 3}), ("b", {1, 2})])
+def test_a_copy_between_directories_ends_with_the_disk_of_either(lies: str, left: set[int]) -> None:
+    plane = cluster([1, 2, 3], **{lies: 4})
+    assert place(plane.simulation, P0, THREE) == lies
+    plane.move_logs({(P0, THREE): "ab".replace(lies, "")})
+    plane.clock.sleep(0.1)
+    plane.inject(LOST)
+    plane.clock.sleep(60)
+    assert plane.simulation.world.futures == {}
+    assert (place(plane.simulation, P0, THREE), isr(plane, P0)) == (lies, left)
 
 
 @pytest.mark.parametrize("lost", [[LoseDisk(THREE, "a")], [LOST, LoseDisk(THREE)]])

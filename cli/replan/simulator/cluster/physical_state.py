@@ -6,8 +6,7 @@ The logs of replicas may differ: which epoch wrote what, where they part, and wh
 log of a partition's leader, or of its last one, is the one that sizes and lags are about: `World.sizes`, and
 `World.epochs` for who wrote it. A replica that is not in `World.parted` has a beginning of it. One that is in there has
 a log of its own: it was down when another log became the leader's, and is truncated when it meets that leader. What was
-there in the beginning counts as written in epoch 0. Not imitated: records lost in a crash before they were on disk, and
-offsets of what retention has deleted: logs begin at 0.
+there in the beginning counts as written in epoch 0. `docs/limits.md` says what is not imitated.
 """
 
 import math

@@ -126,7 +126,7 @@ def with_log_dirs(simulation: Simulation, dirs: Sequence[LogDir]) -> Simulation:
 
 
 def with_directories(simulation: Simulation) -> Simulation:
-    """The cluster whose controller knows where replicas lie; those in sync on lost disks leave the ISR."""
+    """The cluster whose controller knows where replicas lie."""
     cluster, world = simulation.cluster, simulation.world
     first = {d.broker: id_of(world, d.broker, d.path) for d in reversed(world.log_dirs)}
     usual = {b: first.get(b, r.default_dir) for b, r in cluster.brokers.items()}
@@ -148,13 +148,14 @@ def with_directories(simulation: Simulation) -> Simulation:
         )
         for topic, of_topic in cluster.topics.items()
     }
-    return _without_lost(replace(simulation, cluster=replace(cluster, topics=topics)))
+    return replace(simulation, cluster=replace(cluster, topics=topics))
 
 
 def _without_lost(simulation: Simulation) -> Simulation:
-    """Let brokers report disks that the snapshot shows as lost while replicas on them are still in sync."""
+    """Let live brokers report disks that the snapshot shows as lost while replicas on them are still in sync."""
     world = simulation.world
-    for broker in sorted({b for b, _ in world.lost_dirs} & simulation.cluster.brokers.keys()):
+    losers = {b for b, _ in world.lost_dirs if world.serves(b)}
+    for broker in sorted(losers & simulation.cluster.brokers.keys()):
         lost = {path for b, path in world.lost_dirs if b == broker}
         if not any(
             broker in p.isr and p.directory(broker) in lost
@@ -173,7 +174,8 @@ def _without_lost(simulation: Simulation) -> Simulation:
 
 def log_dir_seen(simulation: Simulation, log_dir: LogDir) -> LogDir:
     """A directory with what the controller and the disk make of it."""
-    cordoned = log_dir.path in simulation.cluster.brokers[log_dir.broker].cordoned_dirs
+    directory = id_of(simulation.world, log_dir.broker, log_dir.path)
+    cordoned = directory in simulation.cluster.brokers[log_dir.broker].cordoned_dirs
     lost = (log_dir.broker, log_dir.path) in simulation.world.lost_dirs
     error = log_dir.error or OFFLINE_ERROR
     return replace(log_dir, cordoned=cordoned, error=error if lost else None)
@@ -197,6 +199,16 @@ def from_snapshot(snapshot: Snapshot, version: str = DEFAULT_VERSION) -> Simulat
     ELR is on where the snapshot says so. Brokers that are fenced in it are dead. What a replica out of the ISR lacks
     is not known: an adding one is taken to have nothing, any other everything but the last bytes.
     """
+    return consistent(as_shown(snapshot, version))
+
+
+def consistent(simulation: Simulation) -> Simulation:
+    """The cluster whose controller has taken in where replicas lie, which disks are lost, and who is fenced."""
+    return _without_fenced(_without_lost(with_directories(simulation)))
+
+
+def as_shown(snapshot: Snapshot, version: str) -> Simulation:
+    """What the snapshot says, which may be edited by hand: `consistent` makes of it what a controller can have."""
     if datetime.fromisoformat(snapshot.observed_at).year not in YEARS:
         raise ValueError(
             f"observed at {snapshot.observed_at}: a simulation begins in the years {YEARS[0]} to {YEARS[-1]}"
@@ -225,7 +237,7 @@ def from_snapshot(snapshot: Snapshot, version: str = DEFAULT_VERSION) -> Simulat
     )
     world = with_probed_logs(world, snapshot.logs)
     world = replace(world, lags=initial_lags(cluster, world), lay=lay(cluster, world.log_dirs))
-    return _without_fenced(with_directories(Simulation(cluster, world)))
+    return Simulation(cluster, world)
 
 
 def first_rebalance(cluster: ClusterState, speeds: Speeds, now: float) -> float:

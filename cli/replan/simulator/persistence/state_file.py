@@ -45,10 +45,10 @@ from replan.simulator.controller.configs import DEFAULTS
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition, Topic
 from replan.simulator.persistence.from_snapshot import (
     DEFAULT_VERSION,
+    as_shown,
+    consistent,
     first_rebalance,
-    from_snapshot,
     whole_snapshot,
-    with_directories,
 )
 from replan.snapshots.files import read_json_object
 from replan.snapshots.json_form import from_document, to_document
@@ -294,13 +294,13 @@ def restore(document: Mapping[str, object], source: str) -> Simulation:
     snapshot = from_document(document, source)
     kept = typed(document.get("simulation", {}), KeptSimulation, source, "$.simulation")
     try:
-        simulation = from_snapshot(snapshot, kept.kafka_version or DEFAULT_VERSION)
+        simulation = as_shown(snapshot, kept.kafka_version or DEFAULT_VERSION)
     except ValueError as problem:
         raise BadFile(f"{source}: {problem}") from problem
     cluster = _with_brokers(simulation.cluster, kept)
     cluster = _with_partitions(_with_configs(cluster, kept), kept)
     world = _with_processes(_with_time(simulation.world, cluster, kept), cluster, kept)
-    return with_directories(Simulation(cluster, _with_logs(world, cluster, kept)))
+    return consistent(Simulation(cluster, _with_logs(world, cluster, kept)))
 
 
 def _with_brokers(cluster: ClusterState, kept: KeptSimulation) -> ClusterState:
