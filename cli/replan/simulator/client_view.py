@@ -64,14 +64,14 @@ from replan.simulator.controller.state import (
 SubjectT = TypeVar("SubjectT", bound=CommandSubject)
 
 
-def broker_seen(registration: BrokerRegistration) -> Broker:
+def broker_shown(registration: BrokerRegistration) -> Broker:
     """A registration as the model knows it."""
     return Broker(registration.id, registration.rack, registration.fenced, registration.cordoned)
 
 
 def brokers_shown(cluster: ClusterState, named: Iterable[BrokerId]) -> dict[BrokerId, Broker]:
     """The brokers that a client sees; before 4.1 (KIP-1073) of the fenced ones only those it can name, no racks."""
-    registered = {b: broker_seen(r) for b, r in sorted(cluster.brokers.items())}
+    registered = {b: broker_shown(r) for b, r in sorted(cluster.brokers.items())}
     if cluster.rules.lists_fenced:
         return registered
     live = {b: broker for b, broker in registered.items() if broker.live}
@@ -116,7 +116,7 @@ def _as_known(answer: Answer) -> Answer:
     return answer
 
 
-def seen(name: TopicPartition, topic: Topic, partition: Partition) -> PartitionState:
+def partition_shown(name: TopicPartition, topic: Topic, partition: Partition) -> PartitionState:
     """A partition as brokers show it."""
     return PartitionState(
         partition=name,
@@ -256,9 +256,8 @@ def topic_settings(state: ClusterState, topic: str) -> TopicSettings:
 
 # What replan's user may not do with a simulated cluster, and how requests and readings show that.
 #
-# What concerns one topic is answered for that topic alone; what concerns the cluster refuses the whole request, as
-# Kafka
-# does (KafkaApis, AclAuthorizer): DescribeLogDirs, ListPartitionReassignments and every list and election.
+# What concerns one topic is answered for that topic alone; what concerns the cluster refuses the whole request, as in
+# Kafka (KafkaApis, AclAuthorizer): DescribeLogDirs, ListPartitionReassignments and every list and election.
 
 _ACLS = {
     Permission.DESCRIBE: "Describe",

@@ -43,10 +43,10 @@ from replan.simulator.client_view import (
     end_of_epoch,
     hidden_topics,
     log_end,
+    partition_shown,
     permission_refusals,
     readable,
     replica_sizes,
-    seen,
     topic_settings,
     unreachable,
     with_unread,
@@ -115,7 +115,7 @@ class LastLook(Struct, frozen=True):
             and before.partitions.get(name.partition) is partition
         )
         known = self.look.partitions.get(name) if same else None
-        return seen(name, topic, partition) if known is None else known
+        return partition_shown(name, topic, partition) if known is None else known
 
     def brokers(
         self, cluster: ClusterState, named: Iterable[BrokerId], cordons_of: Collection[BrokerId]

@@ -65,7 +65,7 @@ def after(world: Simulation, read: Reader, *sections: str) -> LoopRun:
 
 
 def where(month: LoopRun) -> Mapping[int, str]:
-    placed = {**month.simulation.world.lay, **month.simulation.world.placed}
+    placed = {**month.simulation.world.initial_dirs, **month.simulation.world.placed}
     return {n.partition: path for (n, broker), path in placed.items() if broker == 1}
 
 

@@ -145,6 +145,16 @@ def test_a_replica_dropped_from_a_lost_disk_comes_back_only_after_a_start() -> N
     assert place(plane.simulation, P0, THREE) == "a"
 
 
+def test_a_replica_that_was_dropped_before_its_disk_failed_is_created_on_another() -> None:
+    plane = cluster([1, 2, 3], size=10 * MB, b=4)
+    assert place(plane.simulation, P0, THREE) == "b"
+    reassign(plane, P0, 1, 2)
+    plane.inject(LOST)
+    reassign(plane, P0, 1, 2, 3)
+    plane.clock.sleep(30)
+    assert (place(plane.simulation, P0, THREE), isr(plane, P0)) == ("a", {1, 2, 3})
+
+
 def test_without_another_disk_a_start_brings_nothing_back() -> None:
     plane = cluster([1, 2, 3])
     for fault in (LOST, KillBroker(THREE), StartBroker(THREE)):

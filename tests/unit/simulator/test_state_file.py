@@ -393,7 +393,7 @@ def test_a_stay_in_the_file_changes_nothing() -> None:
             if getattr(kept(now).world, name) != value
         }
         # A snapshot has whole bytes, and nobody needs to know any more where dropped replicas lay.
-        assert differing <= {"sizes", "lay"}
+        assert differing <= {"sizes", "initial_dirs"}
         assert directories(kept(now)) == directories(now)
         plane.inject(StartBroker(BrokerId(1)))
 

@@ -34,7 +34,7 @@ UNREPORTED = "data"
 
 def directory_of(world: World, replica: ReplicaName) -> str | None:
     """The path that a replica lies in; None where its broker's directories are not known."""
-    path = world.placed.get(replica) or world.lay.get(replica)
+    path = world.placed.get(replica) or world.initial_dirs.get(replica)
     return path or next((d.path for d in world.log_dirs if d.broker == replica[1]), None)
 
 
@@ -90,10 +90,11 @@ def spread_over_log_dirs(
 def with_new(world: World, replica: ReplicaName) -> World:
     """The world with a new log, in the directory that has the fewest (LogManager.nextLogDirs).
 
-    A replica that lay on a lost disk before it was dropped is not created again until its broker has restarted: to
+    A replica that lay on a lost disk when it was dropped is not created again until its broker has restarted: to
     the broker it is there, and offline (ReplicaManager.getOrCreatePartition).
     """
-    return world if lies_on_lost_disk(world, replica) else with_placed(world, replica)
+    offline = (replica[1], world.placed.get(replica)) in world.lost_dirs  # see `without_dropped`
+    return world if offline else with_placed(world, replica)
 
 
 def with_placed(world: World, replica: ReplicaName) -> World:
@@ -138,7 +139,7 @@ def by_directory(
     first = {d.broker: d.path for d in reversed(world.log_dirs)}
     amounts: defaultdict[tuple[BrokerId, str], float] = defaultdict(float)
     for replica, amount in written.items():
-        path = world.placed.get(replica) or world.lay.get(replica) or first.get(replica[1])
+        path = world.placed.get(replica) or world.initial_dirs.get(replica) or first.get(replica[1])
         if path is not None and amount > 0:
             amounts[replica[1], path] += amount
     return amounts

@@ -1,6 +1,6 @@
 """What happens to a cluster from outside, as values at virtual times: deaths, other tools, lost requests.
 
-Here belong the faults and the schedule that holds them. What each does is in `advance`; how a lost request
+Here belong the faults and the schedule that holds them. What each does is in `apply_fault`; how a lost request
 looks to its sender is in `control_plane`.
 """
 
@@ -196,4 +196,4 @@ class At(Struct, frozen=True):
 
 
 Schedule = tuple[At, ...]
-"""Happenings in any order; those of the same second happen in the order given."""
+"""Faults in any order; those of the same second happen in the order given."""

@@ -148,8 +148,9 @@ def _swapped(simulation: Simulation, replica: ReplicaName, future: FutureLog) ->
     name, broker = replica
     world = without_dropped(simulation.world, replica, future.bytes)
     futures = {r: f for r, f in world.futures.items() if r != replica}
-    lay = {r: path for r, path in world.lay.items() if r != replica}
-    world = replace(world, placed={**world.placed, replica: future.path}, lay=lay, futures=futures)
+    initial = {r: path for r, path in world.initial_dirs.items() if r != replica}
+    placed = {**world.placed, replica: future.path}
+    world = replace(world, placed=placed, initial_dirs=initial, futures=futures)
     simulation = replace(simulation, world=world)
     command = AssignDirs(broker, ((name, id_of(world, broker, future.path)),))
     return submit_command(simulation, command)[0]

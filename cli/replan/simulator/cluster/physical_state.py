@@ -267,7 +267,7 @@ class World(Struct, frozen=True, kw_only=True):
     log_dirs: tuple[LogDir, ...] = ()
     placed: Mapping[ReplicaName, str] = field(default_factory=dict)
     """The log directory of each replica that was made since the beginning."""
-    lay: Mapping[ReplicaName, str] = field(default_factory=dict)
+    initial_dirs: Mapping[ReplicaName, str] = field(default_factory=dict)
     """The log directory of each replica that was there in the beginning, where its broker has several; it stays so."""
     preferred: Mapping[ReplicaName, str] = field(default_factory=dict)
     """The directories that brokers were asked for replicas that they do not have yet; forgotten when they end."""

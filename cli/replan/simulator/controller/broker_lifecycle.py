@@ -1,14 +1,10 @@
-"""The lives of brokers: registering, fencing, shutting down, leaving for good; and what that does to partitions.
+"""Broker registration, fencing, shutdown and unregistration; offline log directories; and what they do to partitions.
 
-Here belong the heartbeat's decisions (BrokerHeartbeatManager, ClusterControlManager.registerBroker) and the sweep
-over the partitions that each causes (ReplicationControlManager.generateLeaderAndIsrUpdates). When a broker dies is
-decided in `advance`.
-
-What brokers report of their log directories: which went offline, and where each replica lies (KIP-858).
-
-Here belong the offline directories of a heartbeat (ReplicationControlManager.handleDirectoriesOffline) and
-AssignReplicasToDirs (handleAssignReplicasToDirs). Where replicas physically lie, and when a disk is lost, is not the
-controller's business: see `disks` and `apply_fault`.
+Here belong the heartbeat's decisions (BrokerHeartbeatManager, ClusterControlManager.registerBroker), its offline
+directories (ReplicationControlManager.handleDirectoriesOffline), AssignReplicasToDirs (KIP-858,
+handleAssignReplicasToDirs), and the sweep over the partitions that each causes (generateLeaderAndIsrUpdates). When a
+broker dies is decided in `advance`; where replicas physically lie, and when a disk is lost, in `disks` and
+`apply_fault`.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -22,8 +22,8 @@ from replan.simulator.controller.versions import Completion, Rules
 
 # Who leads: the choice of a leader among the replicas of one partition.
 #
-# Here belongs the choice alone (PartitionChangeBuilder.electLeader). Not here: what else a change writes
-# (`partition.change`), and the requests and timers that cause elections (`elections`).
+# Here belongs the choice alone (PartitionChangeBuilder.electLeader). What else a change writes is in `change_record`,
+# the requests and timers that cause elections in `elections`.
 
 
 class Election(Enum):
@@ -79,13 +79,11 @@ def choose_leader(among: Candidates, election: Election) -> Elected:
 
 # The lists of a reassignment: how they merge with a new target, when they are complete, what a cancel leaves.
 #
-# Here belongs arithmetic on replica lists alone (PartitionReassignmentReplicas, PartitionReassignmentRevert). Not
-# here:
-# requests, records, leaders.
+# Here belongs arithmetic on replica lists alone (PartitionReassignmentReplicas, PartitionReassignmentRevert).
 
 
 class PartitionLists(Struct, frozen=True):
-    """The five lists that a change of one partition works on."""
+    """The four lists that a change of one partition works on."""
 
     replicas: Replicas
     isr: Replicas
@@ -392,7 +390,7 @@ def alter_isr(state: ClusterState, command: AlterIsr) -> ControllerResult:
     topic = command.partition.topic
     lists = lists_of(partition)
     wish = PartitionChange(
-        type(lists)(lists.replicas, command.isr, lists.adding, lists.removing),
+        replace(lists, isr=command.isr),
         Election.UNCLEAN if state.unclean_election(topic) else Election.ONLINE,
         recovering=command.recovering,
     )

@@ -1,7 +1,7 @@
 """AlterPartitionReassignments: new targets and cancels.
 
 Here belong validation, its order, its codes and its limits (ReplicationControlManager.alterPartitionReassignments). The
-arithmetic of the lists is in `partition`, what a change writes in `partition.change`.
+arithmetic of the lists, and what a change writes, are in `partition`.
 """
 
 from replan.model.control_plane import Accepted, Answer, Rejected

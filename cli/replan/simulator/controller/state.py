@@ -1,8 +1,8 @@
 """What the controller knows: registered brokers, topics, partitions, dynamic configurations.
 
 Frozen values, and questions about them that every rule asks. Mappings are never changed in place; `evolve` makes new
-ones. Not here: rules (`partition` and its siblings), what physically happens on brokers (`physical_state`), the model
-that the rest of replan sees (`from_snapshot` translates).
+ones. Rules are in `partition` and its siblings, what physically happens on brokers in `physical_state`; `from_snapshot`
+translates from and to the model that the rest of replan sees.
 
 The controller comes upon what it keeps by number in the order of a hash table (BaseHashTable, TimelineHashMap): how
 many slots one has, and which key an iteration meets first, is here too. A table grows before something is added or

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from msgspec.structs import replace
 
+from replan.documents.json_text import INT64_MAX
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import from_lists
 from replan.model.configs import (
@@ -28,7 +29,7 @@ from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.replica_logs import LogsFound, ReplicaLog
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
-from replan.simulator.client_view import broker_configs, broker_seen, topic_settings
+from replan.simulator.client_view import broker_configs, broker_shown, topic_settings
 from replan.simulator.cluster.disks import (
     UNREPORTED,
     directory_id_of,
@@ -86,7 +87,7 @@ def with_replicas(simulation: Simulation, dirs: Sequence[LogDir]) -> tuple[LogDi
     )
 
 
-def lay(cluster: ClusterState, log_dirs: Iterable[LogDir]) -> dict[ReplicaName, str]:
+def initial_log_dirs(cluster: ClusterState, log_dirs: Iterable[LogDir]) -> dict[ReplicaName, str]:
     """Where replicas of brokers with several directories lie in the beginning: as they say, or dealt out."""
     dirs: dict[BrokerId, list[LogDir]] = {}
     for log_dir in log_dirs:
@@ -121,7 +122,9 @@ def with_log_dirs(simulation: Simulation, dirs: Sequence[LogDir]) -> Simulation:
         paths[log_dir.broker] = (*paths.get(log_dir.broker, ()), log_dir.path)
     brokers = {b: replace(r, log_dirs=paths.get(b, r.log_dirs)) for b, r in cluster.brokers.items()}
     cluster = replace(cluster, brokers=brokers)
-    world = replace(simulation.world, log_dirs=tuple(dirs), lay=lay(cluster, dirs))
+    world = replace(
+        simulation.world, log_dirs=tuple(dirs), initial_dirs=initial_log_dirs(cluster, dirs)
+    )
     return with_directories(Simulation(cluster, world))
 
 
@@ -132,7 +135,7 @@ def with_directories(simulation: Simulation) -> Simulation:
     usual = {b: first.get(b, r.default_dir) for b, r in cluster.brokers.items()}
 
     def directories(name: TopicPartition, replicas: Replicas) -> Directories:
-        if not (world.placed or world.lay):
+        if not (world.placed or world.initial_dirs):
             return tuple(usual.get(b) for b in replicas)
         return tuple(directory_id_of(world, (name, b)) or usual.get(b) for b in replicas)
 
@@ -172,7 +175,7 @@ def _without_lost(simulation: Simulation) -> Simulation:
     return simulation
 
 
-def log_dir_seen(simulation: Simulation, log_dir: LogDir) -> LogDir:
+def log_dir_now(simulation: Simulation, log_dir: LogDir) -> LogDir:
     """A directory with what the controller and the disk make of it."""
     directory = id_of(simulation.world, log_dir.broker, log_dir.path)
     cordoned = directory in simulation.cluster.brokers[log_dir.broker].cordoned_dirs
@@ -236,7 +239,11 @@ def as_shown(snapshot: Snapshot, version: str) -> Simulation:
         next_rebalance=first_rebalance(cluster, World().speeds, 0.0),
     )
     world = with_probed_logs(world, snapshot.logs)
-    world = replace(world, lags=initial_lags(cluster, world), lay=lay(cluster, world.log_dirs))
+    world = replace(
+        world,
+        lags=initial_lags(cluster, world),
+        initial_dirs=initial_log_dirs(cluster, world.log_dirs),
+    )
     return Simulation(cluster, world)
 
 
@@ -462,8 +469,6 @@ def _store_broker(
 
 # What an observer sees of a simulated cluster.
 
-MOST_LOG_BYTES = 2**63 - 1
-
 
 def to_snapshot(simulation: Simulation, now: float) -> Snapshot:
     """What an observer sees at a virtual second: dead brokers answer neither sizes nor configurations."""
@@ -482,7 +487,7 @@ def log_dirs_described(simulation: Simulation) -> tuple[LogDir, ...]:
     """The log directories of the brokers that answer."""
     serving = _serving(simulation)
     dirs = (d for d in simulation.world.log_dirs if d.broker in serving)
-    return tuple(log_dir_described(log_dir_seen(simulation, d)) for d in dirs)
+    return tuple(log_dir_described(log_dir_now(simulation, d)) for d in dirs)
 
 
 def _serving(simulation: Simulation) -> set[BrokerId]:
@@ -498,11 +503,11 @@ def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:
         cluster_id=cluster.cluster_id,
         observed_at=_shown(moment_at(world, now)),
         features=features_of(cluster),
-        brokers=tuple(broker_seen(r) for _, r in sorted(cluster.brokers.items())),
+        brokers=tuple(broker_shown(r) for _, r in sorted(cluster.brokers.items())),
         topics=_topics_table(cluster),
         partitions=_partitions_table(cluster, world),
         log_dirs=tuple(
-            log_dir_seen(simulation, d) for d in world.log_dirs if d.broker in configured
+            log_dir_now(simulation, d) for d in world.log_dirs if d.broker in configured
         ),
         broker_configs={b: configs for b, configs in configured.items() if configs},
         silent=world.silent,
@@ -557,7 +562,7 @@ def _partitions_table(cluster: ClusterState, world: World) -> pa.Table:
                 for c in ("replicas", "isr", "adding", "removing", "elr", "last_known_elr")
             },
             "bytes": numbers(
-                (min(round(world.sizes.get(n, 0.0)), MOST_LOG_BYTES) for n, _ in rows), pa.int64()
+                (min(round(world.sizes.get(n, 0.0)), INT64_MAX) for n, _ in rows), pa.int64()
             ),
         },
     )

@@ -124,7 +124,7 @@ class KeptPartition(Form, frozen=True, kw_only=True):
     epochs: tuple[KeptEpoch, ...] = ()
     parted: tuple[KeptLog, ...] = ()
     placed: tuple[KeptPlace, ...] = ()
-    lay: tuple[KeptPlace, ...] = ()
+    initial_dirs: tuple[KeptPlace, ...] = ()
     preferred: tuple[KeptPlace, ...] = ()
     futures: tuple[KeptFuture, ...] = ()
 
@@ -256,7 +256,7 @@ def _partition(world: World, name: TopicPartition, partition: Partition) -> Kept
             if (log := world.parted.get((name, b))) is not None
         ),
         placed=_places(world.placed, name, partition.replicas),
-        lay=_places(world.lay, name, partition.replicas),
+        initial_dirs=_places(world.initial_dirs, name, partition.replicas),
         preferred=_places(
             world.preferred, name, sorted({b for n, b in world.preferred if n == name})
         ),
@@ -395,7 +395,7 @@ def _with_logs(world: World, cluster: ClusterState, kept: KeptSimulation) -> Wor
     begins = world.now + world.speeds.fetch_start_seconds
     lags = {r: Lag(lag.remaining_bytes, begins) for r, lag in world.lags.items()}
     placed: dict[ReplicaName, str] = {}
-    lay = dict(world.lay)
+    initial_dirs = dict(world.initial_dirs)
     preferred: dict[ReplicaName, str] = {}
     produce: dict[TopicPartition, float] = {}
     epochs, parted = dict(world.epochs), dict(world.parted)
@@ -415,7 +415,7 @@ def _with_logs(world: World, cluster: ClusterState, kept: KeptSimulation) -> Wor
             if replica in lags or replica in behind:
                 lags[replica] = Lag(lag.bytes, lag.fetches_from)
         placed |= log_dir_paths(partition, partition.placed)
-        lay |= log_dir_paths(partition, partition.lay)
+        initial_dirs |= log_dir_paths(partition, partition.initial_dirs)
         preferred |= log_dir_paths(partition, partition.preferred)
         for of in partition.futures:
             future = FutureLog(of.path, of.remaining_bytes, of.bytes)
@@ -427,7 +427,7 @@ def _with_logs(world: World, cluster: ClusterState, kept: KeptSimulation) -> Wor
         lags=lags,
         behind=behind,
         placed=placed,
-        lay=lay,
+        initial_dirs=initial_dirs,
         preferred=preferred,
         produce=produce,
         epochs=epochs,

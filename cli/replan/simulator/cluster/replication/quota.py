@@ -14,19 +14,15 @@ or not at all, and is counted afterwards. What follows from that:
 * A leader notes every answer to a follower, be it of no listed replica and of zero bytes (KafkaApis), so its window is
   always eleven seconds old: the bytes of eleven seconds pass at once, then none until the window has moved on. On real
   brokers (4.3.1), at 6 MB/s and nothing else in the way, three copies of 50 MB went on at 0, 11.0 and 22.0 s and stood
-  still in between, 22.5 s together. They flow evenly here, half a window ahead (`Burst`). A follower's window
-  begins with its first throttled bytes.
+  still in between, 22.5 s together. A follower's window begins with its first throttled bytes.
 * A leader counts whole answers, empty ones to in-sync followers too (KafkaApis.sizeOfThrottledPartitions). That trickle
   never ends, so a leader's rate below it holds a copy for ever.
 * A fetch that ends inside a batch brings bytes that the follower throws away (UnifiedLog.trimInvalidBytes) and fetches
   again; both sides count them.
 
-What a throttled leader sends ahead of its even rate, because its window is always old, is a bucket of bytes (`Burst`).
-A leader's window is eleven seconds old from the first moment on, so the bytes of a whole window pass at once, then
-none until the window has moved on, and so forth: at 0, 11, 22 ... seconds. To follow each of these steps would cost a
-simulated week millions of events. Between two steps the even flow lags behind by between a whole window and nothing,
-by half a window on average: so half a window's bytes are let through ahead of it, once, until the leader has sent
-nothing throttled for a whole window.
+To follow each step of a leader's window would cost a simulated week millions of events. Between two steps an even flow
+lags behind by between a whole window and nothing, by half a window on average: so half a window's bytes are let through
+ahead of it (`Burst`), once, until the leader has sent nothing throttled for a whole window.
 """
 
 from collections.abc import Mapping
