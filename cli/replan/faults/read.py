@@ -5,7 +5,7 @@ the loop: they release a placement, they pause it. Nothing of that happens to th
 takes it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -58,6 +58,11 @@ class FaultSpec(Struct, frozen=True):
         return self.schedule[0].seconds
 
 
+def schedule_of(faults: Iterable[FaultSpec], began: float = 0.0) -> Schedule:
+    """What happens in all of them, by the virtual second; they count from `began`."""
+    return tuple(At(began + at.seconds, at.fault) for f in faults for at in f.schedule)
+
+
 def read_fault(text: str, context: FaultContext) -> FaultSpec:
     """Read `WHAT at TIME [for TIME]`; raises BadUsage."""
     tokens = TokenReader(text, f'--fault "{text}"', error=BadUsage, positions=True)
@@ -66,9 +71,8 @@ def read_fault(text: str, context: FaultContext) -> FaultSpec:
         fault = text.strip() or "kill 3"
         raise tokens.wrong(f'it does not say when; write e.g. "{fault} at 10m"')
     happens = read_schedule(tokens, context)
-    return FaultSpec(
-        " ".join(text.split()), tuple(At(begins + h.seconds, h.fault) for h in happens)
-    )
+    happens = tuple(At(begins + at.seconds, at.fault) for at in happens)
+    return FaultSpec(" ".join(text.split()), happens)
 
 
 def read_schedule(tokens: TokenReader, context: FaultContext) -> Schedule:

@@ -16,5 +16,6 @@ from replan.rehearsal.report.sentences import *
 from replan.rehearsal.result import *
 from replan.rehearsal.run import *
 from replan.rehearsal.setup import *
+from replan.rehearsal.skipping_clock import *
 from replan.rehearsal.summary import *
 from replan.rehearsal.watched import *

@@ -5,6 +5,7 @@ every copy (waiting until it is in sync, and stays so) is left out. And it inclu
 refuses, as Kafka would: such a fault has no effect, and the report says so.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -18,13 +19,14 @@ from replan.applying.reasons.reason import HoldReason
 from replan.applying.views.outcome import Outcome, Result
 from replan.applying.views.progress import Progress
 from replan.faults.kinds import fault_refusals as refusals_of
-from replan.faults.read import FaultSpec
+from replan.faults.read import FaultSpec, schedule_of
 from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
+    Crowding,
     Ends,
     Slack,
     ThrottleSettings,
@@ -35,7 +37,6 @@ from replan.planning.safety.run_invariants import (
     led_again,
     throttles_are_known,
 )
-from replan.rehearsal.coarse import crowding_by_broker
 from replan.rehearsal.recording import Recorder, throttles_of
 from replan.rehearsal.result import (
     BrokerLoad,
@@ -51,6 +52,7 @@ from replan.rehearsal.result import (
     Waited,
 )
 from replan.simulator.cluster.apply_fault import apply_fault
+from replan.simulator.cluster.faults import SlowBroker
 from replan.simulator.cluster.physical_state import Simulation
 from replan.wording import NAMES_SHOWN, capped, duration
 
@@ -93,9 +95,9 @@ class ComparedRun(Struct, frozen=True):
     faults: tuple[FaultSpec, ...]
     settle_seconds: float
     run: RecordedRun
-    still: Trajectories
+    at_original: Trajectories
     """Nothing is done."""
-    there: Trajectories
+    at_target: Trajectories
     """Everything was done before."""
 
     @property
@@ -123,7 +125,7 @@ def rehearsal_of_run(finding: ComparedRun) -> Rehearsal:
         smallest_headroom=_smallest_headroom(run.histories, began),
         headroom=tuple(_headroom(run.histories, began)),
         harm=_harm(run.histories),
-        without=_harm(finding.still),
+        without=_harm(finding.at_original),
         brokers=tuple(_brokers(run.recorder)),
         copies=copies,
         recovered=tuple(_recovered(finding)),
@@ -133,7 +135,7 @@ def rehearsal_of_run(finding: ComparedRun) -> Rehearsal:
         ),
         leaders=tuple(_leaders(run.histories, began)),
         waits=run.waits,
-        faults=tuple(_injected(finding)),
+        faults=tuple(injected_faults(finding.faults, run.refused)),
         notes=(
             *map(str, run.outcome.notes),
             *_held_back(finding),
@@ -144,13 +146,15 @@ def rehearsal_of_run(finding: ComparedRun) -> Rehearsal:
     )
 
 
-def _injected(finding: ComparedRun) -> list[InjectedFault]:
-    """The faults by their time."""
+def injected_faults(
+    faults: Sequence[FaultSpec], refused: Mapping[int, Sequence[str]]
+) -> list[InjectedFault]:
+    """The faults by their time; `refused`: what the controller answered, by their place."""
     injected = list[InjectedFault]()
-    for number, fault in enumerate(finding.faults):
+    for number, fault in enumerate(faults):
         begins, ends = fault.at_seconds, fault.schedule[-1].seconds
-        refused = tuple(finding.run.refused.get(number, ()))
-        injected.append(InjectedFault(begins, ends if ends > begins else None, fault.text, refused))
+        answers = tuple(refused.get(number, ()))
+        injected.append(InjectedFault(begins, ends if ends > begins else None, fault.text, answers))
     return sorted(injected, key=lambda h: h.at_seconds)
 
 
@@ -271,7 +275,7 @@ def _broken(finding: ComparedRun, copies: Sequence[Copied]) -> Iterator[Broken]:
     """The invariants of a run, of every partition that no other tool has changed."""
     run = finding.run
     span = finding.began, run.ended
-    crowding = crowding_by_broker(finding.stage, finding.faults, copies, span)
+    crowding = _crowding_by_broker(finding.stage, finding.faults, copies, span)
     results = {r.partition: r.result for r in run.outcome.partitions}
     for move in finding.plan.moves:
         name, history = move.partition, run.histories.get(move.partition)
@@ -300,10 +304,58 @@ def _broken(finding: ComparedRun, copies: Sequence[Copied]) -> Iterator[Broken]:
         yield from throttles_are_known(before, run.throttles, run.journalled)
 
 
+def _crowding_by_broker(
+    stage: Simulation,
+    faults: Sequence[FaultSpec],
+    copies: Sequence[Copied],
+    span: tuple[float, float],
+) -> Mapping[BrokerId, Sequence[Crowding]]:
+    """The copies that each broker sent or received; `span`: the seconds when the run began and ended.
+
+    Replicas that come back share the networks with them, and are late by so much. What is written and replicated has
+    its part of a network in any case, whoever leads; copies are counted with what that leaves of the slowest network or
+    disk that there was.
+    """
+    began, ended = span
+    speeds = stage.world.speeds
+    slowed = [
+        at.fault.bytes_per_second
+        for at in schedule_of(faults)
+        if isinstance(at.fault, SlowBroker) and at.fault.bytes_per_second
+    ]
+    slowest = min(speeds.network_bytes_per_second, speeds.disk_bytes_per_second, *slowed)
+    taken = _taken_by_producing(stage, copies)
+    by_broker: dict[BrokerId, list[Crowding]] = {}
+    for copy in copies:
+        until = ended if copy.in_sync is None else began + copy.in_sync
+        for broker in (copy.broker, copy.source):
+            if broker is not None:
+                left = slowest - taken[broker]
+                seconds = copy.bytes / left if left > 0 else math.inf
+                by_broker.setdefault(broker, []).append(
+                    Crowding(began + copy.began, until, seconds)
+                )
+    return by_broker
+
+
+def _taken_by_producing(stage: Simulation, copies: Sequence[Copied]) -> Counter[BrokerId]:
+    """Bytes per second that each broker at most sends, or receives, of what is written."""
+    new: dict[TopicPartition, set[BrokerId]] = {}
+    for copy in copies:
+        new.setdefault(copy.partition, set()).add(copy.broker)
+    taken = Counter[BrokerId]()
+    for name, rate in stage.world.produce.items():
+        partition = stage.cluster.partition(name)
+        members = new.get(name, set()) | set(() if partition is None else partition.replicas)
+        for broker in members:
+            taken[broker] += math.ceil(rate * max(1, len(members) - 1))
+    return taken
+
+
 def _ends(finding: ComparedRun, name: TopicPartition) -> Ends | None:
-    if name not in finding.still or name not in finding.there:
+    if name not in finding.at_original or name not in finding.at_target:
         return None
-    return Ends(at_original=finding.still[name], at_target=finding.there[name])
+    return Ends(at_original=finding.at_original[name], at_target=finding.at_target[name])
 
 
 def _slack(finding: ComparedRun) -> Slack:

@@ -25,7 +25,7 @@ from replan.reconciling.loop import LONGEST_REST_SECONDS, Loop, LoopSettings
 from replan.reconciling.ports import LoopPorts, Read
 from replan.reconciling.status import Observer, PlacementSource
 from replan.reconciling.store import LoopStore, MemoryStore
-from replan.rehearsal.coarse import EventSkippingClock, busy_stride
+from replan.rehearsal.skipping_clock import EventSkippingClock, busy_stride
 from replan.rehearsal.watched import LackMeter, Missed, WatchedLoop
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import Meter

@@ -16,7 +16,7 @@ from replan.applying.journal.records import Record, Status
 from replan.applying.run.loop import apply_plan
 from replan.applying.views.outcome import Ending, LogMoveResult, Outcome, PartitionResult, Result
 from replan.applying.views.progress import Progress, ProgressListener
-from replan.faults.read import FaultSpec
+from replan.faults.read import FaultSpec, schedule_of
 from replan.model.control_plane import ReplicaName
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.names import BrokerId, TopicPartition
@@ -24,7 +24,6 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.planning.safety.run_invariants import Trajectory
-from replan.rehearsal.coarse import EventSkippingClock, busy_stride
 from replan.rehearsal.findings import (
     ComparedRun,
     RecordedRun,
@@ -37,6 +36,7 @@ from replan.rehearsal.options import Options
 from replan.rehearsal.recording import Recorder, known_throttles, throttles_of
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.setup import cluster_of, with_assumptions, with_plan_applied
+from replan.rehearsal.skipping_clock import EventSkippingClock, busy_stride
 from replan.reporting.application.outcome_text import outcome_text
 from replan.simulator.clock import VirtualClock
 from replan.simulator.cluster.advance import advance
@@ -67,9 +67,17 @@ def rehearse_on(
     stage = with_assumptions(simulation, options, exact=plan.steps <= options.exact_steps)
     run = perform_recorded(plan, stage, options, report)
     ends = (stage, with_plan_applied(stage, plan, run.places))
-    still, there = (untouched(plan, s, run.ended) for s in ends)
+    at_original, at_target = (untouched(plan, s, run.ended) for s in ends)
     return rehearsal_of_run(
-        ComparedRun(plan, stage, options.faults, options.settings.settle_seconds, run, still, there)
+        ComparedRun(
+            plan,
+            stage,
+            options.faults,
+            options.settings.settle_seconds,
+            run,
+            at_original,
+            at_target,
+        )
     )
 
 
@@ -101,9 +109,7 @@ def perform_recorded(
         recorder.changed,
         settle_seconds=settings.settle_seconds,
         longest_stride_seconds=options.longest_stride_seconds,
-        faults=[
-            replace(at, seconds=began + at.seconds) for f in options.faults for at in f.schedule
-        ],
+        faults=schedule_of(options.faults, began),
     )
     stop = _Stop(quick, options, began)
     journal = MemoryJournal()
@@ -152,9 +158,9 @@ def _watched(plan: Plan) -> list[TopicPartition]:
 
 def _silences(faults: Sequence[FaultSpec], began: float) -> Iterator[tuple[float, float]]:
     """When no broker answers."""
-    for at in (at for fault in faults for at in fault.schedule):
+    for at in schedule_of(faults, began):
         if isinstance(at.fault, Disconnect):
-            yield began + at.seconds, began + at.seconds + at.fault.seconds
+            yield at.seconds, at.seconds + at.fault.seconds
 
 
 def _done(journal: Sequence[Record]) -> frozenset[TopicPartition]:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.faults.kinds import FaultContext
-from replan.faults.read import FaultSpec, read_fault
+from replan.faults.read import FaultSpec, read_fault, schedule_of
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import from_lists
 from replan.model.configs import (
@@ -41,7 +41,7 @@ from replan.planning.plans.plan import Plan
 from replan.planning.recovery.recovery import Recovery
 from replan.rehearsal.options import Options
 from replan.simulator.cluster.apply_fault import scheduled
-from replan.simulator.cluster.faults import At, LoseDisk
+from replan.simulator.cluster.faults import LoseDisk
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.state import Partition, Topic
 from replan.simulator.persistence.from_snapshot import (
@@ -308,9 +308,7 @@ def with_assumptions(simulation: Simulation, options: Options, *, exact: bool) -
     if not exact:
         speeds = replace(speeds, grain_seconds=COARSE_GRAIN_SECONDS)
     world = replace(world, speeds=speeds, produce={n: r for n, r in produce.items() if r})
-    schedule = tuple(
-        At(world.now + at.seconds, at.fault) for fault in options.faults for at in fault.schedule
-    )
+    schedule = schedule_of(options.faults, world.now)
     return replace(simulation, world=scheduled(world, schedule))
 
 

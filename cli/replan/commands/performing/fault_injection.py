@@ -21,9 +21,8 @@ def with_faults(
     """
     if not texts:
         return lambda report: report
-    from replan.faults.read import read_fault
+    from replan.faults.read import read_fault, schedule_of
     from replan.rehearsal.setup import fault_context
-    from replan.simulator.cluster.faults import At
     from replan.simulator.control_plane import SimulatedControlPlane
 
     plane = connection.control_plane
@@ -34,7 +33,7 @@ def with_faults(
 
     def begin(report: ProgressListener) -> ProgressListener:
         now = plane.clock.now()
-        plane.schedule(tuple(At(now + a.seconds, a.fault) for f in faults for a in f.schedule))
+        plane.schedule(schedule_of(faults, now))
         ahead = [(f.at_seconds, f"fault: {f.text}") for f in faults]
         ends = ((f.schedule[-1].seconds, f) for f in faults)
         ahead += [(end, f"over: {f.text}") for end, f in ends if end > f.at_seconds]

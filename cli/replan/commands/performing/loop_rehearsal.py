@@ -11,18 +11,17 @@ from replan.commands.frame.output import note_passing
 from replan.commands.inputs.target import Target
 from replan.commands.performing.rehearsals import RehearsalProgress, stage_of, with_speeds_of
 from replan.errors import BadUsage
-from replan.faults.read import FaultSpec, read_fault, read_loop_event
+from replan.faults.read import FaultSpec, read_fault, read_loop_event, schedule_of
 from replan.model.declared.placement import Placement
 from replan.placement_file.load import load_placement
 from replan.reconciling.deviations import look_at_cluster
-from replan.rehearsal.findings import RefusedFaults
+from replan.rehearsal.findings import RefusedFaults, injected_faults
 from replan.rehearsal.loop_faults import drawn_weeks
 from replan.rehearsal.loop_outcome import LoopOutcome, LoopRehearsal, loop_outcome
 from replan.rehearsal.options import Options
 from replan.rehearsal.reconcile import Release, TimedCommand, run_loop, without_policy
 from replan.rehearsal.result import InjectedFault
 from replan.rehearsal.setup import fault_context, with_assumptions
-from replan.simulator.cluster.faults import At
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.persistence.from_snapshot import to_snapshot
 from replan.wording import duration
@@ -104,7 +103,7 @@ def _run(
             stage,
             releases,
             wanted.seconds,
-            tuple(At(began + at.seconds, at.fault) for f in happening.faults for at in f.schedule),
+            schedule_of(happening.faults, began),
             every=wanted.every,
             settings=wanted.options.settings,
             asked=[command for command, _ in happening.commands],
@@ -138,11 +137,8 @@ def _happening(wanted: LoopOptions, stage: Simulation) -> _Happening:
 
 
 def _listed(happening: _Happening, refused: RefusedFaults) -> Iterator[InjectedFault]:
-    for number, fault in enumerate(happening.faults):
-        begins, ends = fault.at_seconds, fault.schedule[-1].seconds
-        answers = tuple(refused.refusals.get(number, ()))
-        what = _AT.sub("", fault.text)
-        yield InjectedFault(begins, ends if ends > begins else None, what, answers)
+    for fault in injected_faults(happening.faults, refused.refusals):
+        yield replace(fault, what=_AT.sub("", fault.what))
     for release, text in happening.releases:
         yield InjectedFault(release.at, None, text)
     for command, text in happening.commands:
