@@ -39,6 +39,7 @@ from replan.simulator.api import (
     Produce,
     RepeatRequests,
     ReplaceDisks,
+    SendLogMoves,
     SendRequest,
     Simulation,
     SlowBroker,
@@ -171,6 +172,7 @@ FAULTS: Sequence[Fault] = (
 )
 OF_REPLAN_ALONE = {
     LoseRequests,
+    SendLogMoves,
     RepeatRequests,
     Disconnect,
     LagMetadata,
