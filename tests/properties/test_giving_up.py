@@ -19,7 +19,7 @@ from replan.applying.api import Outcome, RunningCopies, Settings, fold
 from replan.errors import ClusterUnreachable, Exit, Held
 from replan.model.api import Replicas, TopicPartition
 from replan.planning.api import Broken, throttles_are_known
-from replan.rehearsal.api import known_throttles, throttles_of
+from replan.rehearsal.api import journalled_throttles, throttles_of
 from replan.simulator.api import (
     LoseRequests,
     SimulatedControlPlane,
@@ -100,7 +100,7 @@ def unknown_throttles(
     made: Lab, before: Mapping[tuple[str, str, str], str], *, restored: bool
 ) -> list[Broken]:
     """What differs from before, and the journal does not know; it knows nothing where all is restored."""
-    known = known_throttles(made.journal.read())
+    known = journalled_throttles(made.journal.read())
     assert not (restored and known)
     now = throttles_of(made.plane.simulation.cluster)
     return list(throttles_are_known(before, now, known))

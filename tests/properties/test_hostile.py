@@ -62,7 +62,7 @@ from replan.planning.api import (
     harms_nobody,
     throttles_are_known,
 )
-from replan.rehearsal.api import known_throttles, throttles_of, untouched, with_plan_applied
+from replan.rehearsal.api import journalled_throttles, throttles_of, untouched, with_plan_applied
 from replan.simulator.api import (
     AlterConfigs,
     At,
@@ -141,7 +141,7 @@ def test_a_topic_that_may_not_be_read_keeps_no_other_one_from_its_end(
     (outcome,) = run.outcomes
     others = [r for r in outcome.partitions if r.partition.topic != lost]
     assert [r for r in others if r.result is Result.RUNNING or r.result is Result.WAITING] == []
-    known = known_throttles(run.lab.journal.read())
+    known = journalled_throttles(run.lab.journal.read())
     assert {name for scope, name, _ in known if scope == "topic"} <= {lost}
 
 
@@ -169,7 +169,7 @@ def broken_by(case: Case) -> Iterator[Broken]:
         yield from drops_only_what_was_replaced(
             move, ours, SETTLE_SECONDS, blindness(case), unnameable(case, move)
         )
-    known = known_throttles(run.lab.journal.read())
+    known = journalled_throttles(run.lab.journal.read())
     theirs = frozenset(case.configured())
     yield from throttles_are_known(before, throttles_of(run.cluster.cluster), known | theirs)
     for outcome in run.outcomes:

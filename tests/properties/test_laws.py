@@ -42,7 +42,7 @@ from replan.planning.api import (
 )
 from replan.rehearsal.api import (
     Recorder,
-    known_throttles,
+    journalled_throttles,
     throttles_of,
     untouched,
     with_plan_applied,
@@ -191,7 +191,7 @@ class Run(Struct):
     outcome: Outcome | None = None
 
     def known(self) -> frozenset[tuple[str, str, str]]:
-        return known_throttles(self.made.journal.read())
+        return journalled_throttles(self.made.journal.read())
 
     def histories(self) -> dict[TopicPartition, Trajectory]:
         self.recorder.note(self.made.plane.simulation)

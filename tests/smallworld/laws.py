@@ -11,7 +11,7 @@ from replan.applying.api import EntriesRemoved, NeverEnding, RateRemoved, Status
 from replan.errors import Exit
 from replan.model.api import FOLLOWER_RATE, FOLLOWER_REPLICAS, Look, Replicas, effective_min_isr
 from replan.planning.api import Move
-from replan.rehearsal.api import known_throttles
+from replan.rehearsal.api import journalled_throttles
 from replan.simulator.api import AlterReassignments, ClusterState
 
 
@@ -110,7 +110,7 @@ def _unknown_throttles(
     initial, now = _throttles(world.cluster), _throttles(cluster)
     if initial == now:
         return
-    known = known_throttles(process.records)
+    known = journalled_throttles(process.records)
     for where in {*initial, *now} - known:
         if initial.get(where) != now.get(where):
             yield f"{where} is {now.get(where)!r} and was {initial.get(where)!r}, and the journal does not know"

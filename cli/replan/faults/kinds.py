@@ -108,7 +108,7 @@ def registered_broker(tokens: TokenReader, context: FaultContext) -> BrokerId:
     return broker
 
 
-def existing(tokens: TokenReader, context: FaultContext) -> TopicPartition:
+def existing_partition(tokens: TokenReader, context: FaultContext) -> TopicPartition:
     """A partition that exists."""
     name = tokens.partition()
     if context.cluster.partition(name) is None:
@@ -116,7 +116,7 @@ def existing(tokens: TokenReader, context: FaultContext) -> TopicPartition:
     return name
 
 
-def known_topic(tokens: TokenReader, context: FaultContext) -> str:
+def existing_topic(tokens: TokenReader, context: FaultContext) -> str:
     """A topic that exists."""
     name = tokens.one("a topic")
     if name not in context.cluster.topics:
@@ -306,7 +306,7 @@ def _config(tokens: TokenReader, _around: FaultContext) -> Schedule:
 
 
 def _min_isr(tokens: TokenReader, context: FaultContext) -> Schedule:
-    topic, minimum = known_topic(tokens, context), str(tokens.number("a minimum"))
+    topic, minimum = existing_topic(tokens, context), str(tokens.number("a minimum"))
     change = topic_change(topic, MIN_INSYNC_REPLICAS, ConfigOperation.SET, minimum)
     return once(SendRequest(AlterConfigs((change,))))
 
@@ -316,14 +316,14 @@ def _delete_topic(tokens: TokenReader, _around: FaultContext) -> Schedule:
 
 
 def _recreate_topic(tokens: TokenReader, context: FaultContext) -> Schedule:
-    name, lists = known_topic(tokens, context), tuple(tokens.lists())
+    name, lists = existing_topic(tokens, context), tuple(tokens.lists())
     minimum = context.cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1")
     created = CreateTopic(name, context.new_topic_id(name), lists, {MIN_INSYNC_REPLICAS: minimum})
     return At(0, SendRequest(DeleteTopic(name))), At(AWAY_SECONDS, SendRequest(created))
 
 
 def _add_partitions(tokens: TokenReader, context: FaultContext) -> Schedule:
-    name, lists = known_topic(tokens, context), tuple(tokens.lists())
+    name, lists = existing_topic(tokens, context), tuple(tokens.lists())
     count = len(context.cluster.topics[name].partitions) + len(lists)
     return once(SendRequest(CreatePartitions(name, count, lists)))
 
@@ -383,13 +383,13 @@ def _flap(tokens: TokenReader, context: FaultContext) -> Schedule:
 
 
 def _replica(tokens: TokenReader, context: FaultContext) -> tuple[TopicPartition, BrokerId]:
-    name = existing(tokens, context)
+    name = existing_partition(tokens, context)
     tokens.expect("broker")
     return name, registered_broker(tokens, context)
 
 
 def _produce(tokens: TokenReader, context: FaultContext) -> Schedule:
-    return once(Produce(existing(tokens, context), tokens.rate()))
+    return once(Produce(existing_partition(tokens, context), tokens.rate()))
 
 
 def _rebalance(_words: TokenReader, _around: FaultContext) -> Schedule:
@@ -455,7 +455,7 @@ def _slow_looks(tokens: TokenReader, _around: FaultContext) -> Schedule:
 def _forbid(tokens: TokenReader, around: FaultContext) -> Schedule:
     permission = tokens.choose("a permission", {p.value: p for p in Permission})
     tokens.expect("on")
-    topic = known_topic(tokens, around) if tokens.phrase("topic") else None
+    topic = existing_topic(tokens, around) if tokens.phrase("topic") else None
     if topic is None:
         tokens.expect("cluster")
     return lasting(tokens, Forbid(topic, frozenset({permission})), Forbid(topic, frozenset()))

@@ -404,7 +404,7 @@ def _growth(finding: ComparedRun) -> Iterator[str]:
         )
 
 
-class WaitsSeen:
+class ReportedWaits:
     """Takes in the reports of an application."""
 
     def __init__(self, own: Collection[TopicPartition] = ()) -> None:
@@ -428,7 +428,7 @@ class WaitsSeen:
         if not mentions or mentions[-1][1] != reason:
             mentions.append((at, reason))
 
-    def found(self, histories: Mapping[TopicPartition, Trajectory], ended: float) -> list[Waited]:
+    def by_kind(self, histories: Mapping[TopicPartition, Trajectory], ended: float) -> list[Waited]:
         """All kinds of reasons, the longest wait first; a wait ends with another reason, or when the list changes."""
         longest: dict[type[HoldReason], dict[TopicPartition, float]] = defaultdict(
             lambda: defaultdict(float)

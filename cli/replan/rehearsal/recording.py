@@ -273,7 +273,7 @@ def _raise(peaks: dict[BrokerId, float], now: Mapping[BrokerId, float]) -> None:
         peaks[broker] = max(peaks[broker], value)
 
 
-def known_throttles(records: Iterable[Record]) -> frozenset[tuple[str, str, str]]:
+def journalled_throttles(records: Iterable[Record]) -> frozenset[tuple[str, str, str]]:
     """The throttle settings that the records of a journal say are replan's, named as in `throttles_of`."""
     return frozenset(
         (ConfigScope.TOPIC.value, r.topic, r.config)

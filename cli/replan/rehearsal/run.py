@@ -28,12 +28,12 @@ from replan.rehearsal.findings import (
     ComparedRun,
     RecordedRun,
     RefusedFaults,
-    WaitsSeen,
+    ReportedWaits,
     rehearsal_of_run,
     with_own,
 )
 from replan.rehearsal.options import Options
-from replan.rehearsal.recording import Recorder, known_throttles, throttles_of
+from replan.rehearsal.recording import Recorder, journalled_throttles, throttles_of
 from replan.rehearsal.result import Rehearsal
 from replan.rehearsal.setup import cluster_of, with_assumptions, with_plan_applied
 from replan.rehearsal.skipping_clock import EventSkippingClock, busy_stride
@@ -86,7 +86,7 @@ def perform_recorded(
 ) -> RecordedRun:
     """Let the applier perform a plan, and record what happens."""
     began = stage.world.now
-    recorder, waits = Recorder(_watched(plan), stage), WaitsSeen(options.own)
+    recorder, waits = Recorder(_watched(plan), stage), ReportedWaits(options.own)
     refused = RefusedFaults(options.faults, stage)
 
     def meter(simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float) -> None:
@@ -139,10 +139,10 @@ def perform_recorded(
         ended=clock.now(),
         recorder=recorder,
         histories=histories,
-        waits=tuple(waits.found(histories, clock.now())),
+        waits=tuple(waits.by_kind(histories, clock.now())),
         throttles=throttles_of(plane.simulation.cluster),
         places=plane.simulation.world.placed,
-        journalled=known_throttles(journal.read()),
+        journalled=journalled_throttles(journal.read()),
         refused=refused.refusals,
         done_before=_done(options.journal),
         unnameable=_unnameable(plan, stage, plane.simulation),

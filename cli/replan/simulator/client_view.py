@@ -89,14 +89,14 @@ def broker_answers(simulation: Simulation, broker: BrokerId, question: BrokerQue
 
 def unreachable(simulation: Simulation, name: str) -> Answer | None:
     """The answer where a broker cannot be asked: known to be fenced, or dead and not fenced yet."""
-    known = {str(b): r for b, r in simulation.cluster.brokers.items()}
-    if name not in known or known[name].fenced:
+    registered = {str(b): r for b, r in simulation.cluster.brokers.items()}
+    if name not in registered or registered[name].fenced:
         return rejection(
             ErrorCode.INVALID_REQUEST,
             f"broker {name} is not live, and only a broker itself can change its configuration; "
             "ask again when it is back",
         )
-    if not broker_answers(simulation, known[name].id, BrokerQuestion.CHANGES):
+    if not broker_answers(simulation, registered[name].id, BrokerQuestion.CHANGES):
         return OutcomeUnknown(f"broker {name} does not answer")
     return None
 
@@ -104,12 +104,12 @@ def unreachable(simulation: Simulation, name: str) -> Answer | None:
 def answers_of(decision: ControllerResult, subjects: Sequence[SubjectT]) -> dict[SubjectT, Answer]:
     """The answers by subject; where the whole request failed, that answer for each."""
     if not isinstance(decision.whole, Accepted):
-        return dict.fromkeys(subjects, _as_known(decision.whole))
+        return dict.fromkeys(subjects, _as_a_client_takes_it(decision.whole))
     answers: dict[CommandSubject, Answer] = dict(decision.each)
-    return {subject: _as_known(answers[subject]) for subject in subjects}
+    return {subject: _as_a_client_takes_it(answers[subject]) for subject in subjects}
 
 
-def _as_known(answer: Answer) -> Answer:
+def _as_a_client_takes_it(answer: Answer) -> Answer:
     """What a client makes of an answer: some codes do not say what became of the request."""
     if isinstance(answer, Rejected) and answer.code in UNKNOWN_OUTCOMES:
         return OutcomeUnknown(f"{answer.name}: {answer.message}")

@@ -114,8 +114,8 @@ class LastLook(Struct, frozen=True):
             and before.id == topic.id
             and before.partitions.get(name.partition) is partition
         )
-        known = self.look.partitions.get(name) if same else None
-        return partition_shown(name, topic, partition) if known is None else known
+        last = self.look.partitions.get(name) if same else None
+        return partition_shown(name, topic, partition) if last is None else last
 
     def brokers(
         self, cluster: ClusterState, named: Iterable[BrokerId], cordons_of: Collection[BrokerId]
@@ -132,12 +132,12 @@ class LastLook(Struct, frozen=True):
 
     def settings(self, cluster: ClusterState, name: str) -> TopicSettings:
         """The settings of a topic."""
-        before, known = self.cluster, self.look.topics.get(name)
+        before, last = self.cluster, self.look.topics.get(name)
         places = ((ConfigScope.TOPIC, name), CLUSTER_DEFAULT)
         same = before.file_configs is cluster.file_configs and all(
             before.configs.get(place) is cluster.configs.get(place) for place in places
         )
-        return known if same and known is not None else topic_settings(cluster, name)
+        return last if same and last is not None else topic_settings(cluster, name)
 
 
 def look_at(simulation: Simulation, shown: ClusterState, wanted: Wanted, last: LastLook) -> Look:

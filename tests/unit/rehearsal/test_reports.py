@@ -19,8 +19,8 @@ from replan.rehearsal.api import (
     Options,
     RandomRun,
     Report,
+    ReportedWaits,
     Waited,
-    WaitsSeen,
     lanes,
     quick_rehearsal,
     render_rehearsal_json,
@@ -170,7 +170,7 @@ def test_every_form_has_the_distribution_and_the_worst_seed() -> None:
 
 
 def test_each_wait_has_the_reason_of_the_one_that_waited_longest() -> None:
-    waits = WaitsSeen()
+    waits = ReportedWaits()
     first, second = TopicPartition("orders", 1), TopicPartition("orders", 2)
     looks: list[tuple[float, dict[TopicPartition, HoldReason]]] = [
         (0.0, {first: NoSlot(BrokerId(4), 5, 5), second: NoSlot(BrokerId(5), 5, 5)}),
@@ -178,7 +178,7 @@ def test_each_wait_has_the_reason_of_the_one_that_waited_longest() -> None:
     ]
     for at, holds in looks:
         waits(Progress(at, 2, 0, 0, 0, 2, holds=holds, now=at))
-    (longest, *_) = waits.found({}, 20.0)
+    (longest, *_) = waits.by_kind({}, 20.0)
     assert longest == Waited(NoSlot(BrokerId(5), 5, 5), 2, second, 20.0)
 
 

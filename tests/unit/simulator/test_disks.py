@@ -182,6 +182,17 @@ def test_a_new_disk_comes_with_a_restart_and_empty() -> None:
     assert all(d.error is None for d in plane.observe().log_dirs)
 
 
+def test_what_was_to_be_deleted_on_a_failed_disk_gives_no_room_back_on_the_new_one() -> None:
+    plane = cluster([1, 2, 3], [1, 2, 3], size=300 * MB, b=4)
+    reassign(plane, P0, 1, 2)
+    for fault in (LOST, ReplaceDisks(THREE)):
+        plane.inject(fault)
+    plane.clock.sleep(120)
+    assert (place(plane.simulation, P1, THREE), isr(plane, P1)) == ("b", {1, 2, 3})
+    (disk,) = (d for d in plane.observe().log_dirs if (d.broker, d.path) == (THREE, "b"))
+    assert (disk.logs, disk.usable_bytes) == (1, 700 * MB)
+
+
 def cordoned(plane: SimulatedControlPlane) -> list[bool]:
     """Of the broker, and of its directories, as clients see it."""
     seen = plane.observe()

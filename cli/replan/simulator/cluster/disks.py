@@ -303,6 +303,7 @@ def _replaced(world: World, fresh: set[BrokerDirectory], number: int) -> World:
     return replace(
         world,
         log_dirs=dirs,
+        deletions=tuple(d for d in world.deletions if (d.broker, d.path) not in fresh),
         lost_dirs=world.lost_dirs - fresh,
         disk_ids={**world.disk_ids, **ids},
     )

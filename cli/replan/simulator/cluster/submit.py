@@ -176,9 +176,9 @@ class _Logs:
         self._lags.pop((name, leader), None)
         self._in_step.add((name, leader))
         for broker, missing in logs.lacking.items():
-            known = self._lags.get((name, broker))
-            if known is not None:
-                self._lags[name, broker] = known._replace(remaining_bytes=missing)
+            lag = self._lags.get((name, broker))
+            if lag is not None:
+                self._lags[name, broker] = lag._replace(remaining_bytes=missing)
             elif missing:
                 self._lags[name, broker] = self._lag(missing)
         parted = {b: log for b, log in logs.parted.items() if not self._world.serves(b)}

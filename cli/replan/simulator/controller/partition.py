@@ -354,8 +354,10 @@ def _directories_field(
     if replicas == partition.replicas and not wish.directories:
         return None
     reported = zip(partition.replicas, partition.directories, strict=False)
-    known = {**dict(reported), **wish.directories}
-    wanted = tuple(known[b] if b in known else around.default_dir(b) for b in replicas)
+    directory_of = {**dict(reported), **wish.directories}
+    wanted = tuple(
+        directory_of[b] if b in directory_of else around.default_dir(b) for b in replicas
+    )
     before = _as_ids(partition.replicas, partition.directories)
     return wanted if _as_ids(replicas, wanted) != before else None
 

@@ -97,7 +97,7 @@ def initial_log_dirs(cluster: ClusterState, log_dirs: Iterable[LogDir]) -> dict[
     }
     if not members:
         return {}
-    known = {
+    listed = {
         (TopicPartition(topic, number), broker): d.path
         for broker in members
         for d in dirs[broker]
@@ -111,7 +111,7 @@ def initial_log_dirs(cluster: ClusterState, log_dirs: Iterable[LogDir]) -> dict[
     dealt = {
         r: p for b, held in members.items() for r, p in spread_over_log_dirs(dirs[b], held).items()
     }
-    return {replica: known.get(replica, path) for replica, path in dealt.items()}
+    return {replica: listed.get(replica, path) for replica, path in dealt.items()}
 
 
 def with_log_dirs(simulation: Simulation, dirs: Sequence[LogDir]) -> Simulation:

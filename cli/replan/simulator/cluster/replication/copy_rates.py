@@ -146,7 +146,7 @@ class Flows:
         self._network_of: dict[int, int] = {}
         self._widths: dict[tuple[int, int, float, bool], float] = {}
         self._numbers: dict[SharedLink, int] = {}
-        self._known: dict[ReplicaName, _Running] = {}
+        self._copy_of: dict[ReplicaName, _Running] = {}
 
     def speeds(self, simulation: Simulation) -> Mapping[ReplicaName, float]:
         """Bytes per second of each running copy that its follower can use."""
@@ -189,16 +189,18 @@ class Flows:
         rest = (cluster.file_configs, world.speeds)
         topics = {name for scope, name in changed if scope is ConfigScope.TOPIC}
         if len(topics) < len(changed) or not identical(rest, self._rest):
-            self._rest, self._rates, self._lists, self._known = rest, {}, {}, {}
+            self._rest, self._rates, self._lists, self._copy_of = rest, {}, {}, {}
         elif topics:
             self._lists = {of: lists for of, lists in self._lists.items() if of[0] not in topics}
-            self._known = {r: copy for r, copy in self._known.items() if r[0].topic not in topics}
+            self._copy_of = {
+                r: copy for r, copy in self._copy_of.items() if r[0].topic not in topics
+            }
 
     def _running(self, cluster: ClusterState, world: World) -> list[_Running]:
         """The copies that move bytes now: leader and follower both serve, and the follower has begun to fetch."""
         absent = world.down.keys() | world.starting.keys()
         able = {b for b in cluster.brokers if b not in absent and cluster.active(b)}
-        copies, topics, now, known = [], cluster.topics, world.now, self._known
+        copies, topics, now, copy_of = [], cluster.topics, world.now, self._copy_of
         lost_dirs = world.lost_dirs
         for replica, lag in world.lags.items():
             (topic, number), follower = replica
@@ -210,9 +212,9 @@ class Flows:
                 continue
             if lost_dirs and lies_on_lost_disk(world, replica):
                 continue
-            copy = known.get(replica)
+            copy = copy_of.get(replica)
             if copy is None or copy.leader != leader:
-                copy = known[replica] = self._using(cluster, world, replica, leader)
+                copy = copy_of[replica] = self._using(cluster, world, replica, leader)
             copies.append(copy)
         return copies
 
@@ -234,14 +236,14 @@ class Flows:
         self, world: World, in_sync: Mapping[SharedLink, float], many: Mapping[int, int]
     ) -> dict[int, float]:
         """Bytes per second that so many copies get through each link together, beside what is counted in it."""
-        links, known, spent, wide = self._links, self._widths, self._spent, dict[int, float]()
+        links, widths, spent, wide = self._links, self._widths, self._spent, dict[int, float]()
         for number, copies in many.items():
             link = links[number]
             counted = in_sync.get(link, 0.0)
             key = (number, copies, counted, link[1] in spent)
-            if key not in known:
-                known[key] = self._measured(world, counted, link, copies)
-            wide[number] = known[key]
+            if key not in widths:
+                widths[key] = self._measured(world, counted, link, copies)
+            wide[number] = widths[key]
         return wide
 
     def _measured(self, world: World, counted: float, link: SharedLink, copies: int) -> float:

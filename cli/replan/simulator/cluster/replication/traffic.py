@@ -77,7 +77,7 @@ class Traffic:
         self._configs: Mapping[ConfigResource, Mapping[str, str]] = {}
         self._lists: dict[str, ListTexts] = {}
         self._topics: Mapping[str, Topic] = {}
-        self._known: dict[TopicPartition, _Counted] = {}
+        self._counts: dict[TopicPartition, _Counted] = {}
         self._sums: Counter[TrafficSide] = Counter()
         self._behind: Mapping[ReplicaName, float] = {}
         self.leaderless: frozenset[TopicPartition] = frozenset()
@@ -119,8 +119,8 @@ class Traffic:
     def _misses_topic(self, topics: Mapping[str, Topic]) -> bool:
         """Whether a topic is gone, or is another one of the same name."""
         return topics is not self._topics and any(
-            name not in topics or topics[name].id != known.id
-            for name, known in self._topics.items()
+            name not in topics or topics[name].id != counted.id
+            for name, counted in self._topics.items()
         )
 
     def _relisted(self, cluster: ClusterState) -> set[TopicPartition]:
@@ -138,8 +138,8 @@ class Traffic:
         return names
 
     def _become(self, counted: Mapping[TopicPartition, _Counted]) -> None:
-        before = {name: self._known.get(name, NOT_COUNTED) for name in counted}
-        self._known |= counted
+        before = {name: self._counts.get(name, NOT_COUNTED) for name in counted}
+        self._counts |= counted
         differing = [
             n for n, c in counted.items() if c.bytes_per_second != before[n].bytes_per_second
         ]
