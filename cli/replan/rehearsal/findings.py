@@ -52,8 +52,9 @@ from replan.rehearsal.result import (
     Waited,
 )
 from replan.simulator.cluster.apply_fault import apply_fault
-from replan.simulator.cluster.faults import SlowBroker
+from replan.simulator.cluster.faults import SendRequest, SlowBroker
 from replan.simulator.cluster.physical_state import Simulation
+from replan.simulator.controller.commands import AlterReassignments
 from replan.wording import NAMES_SHOWN, capped, duration
 
 Trajectories = Mapping[TopicPartition, Trajectory]
@@ -76,7 +77,7 @@ class RecordedRun(Struct, frozen=True, kw_only=True):
     refused: Mapping[int, Sequence[str]]
     """What the controller answered to faults, by their number, where it refused."""
     unnameable: frozenset[BrokerId]
-    """The brokers that no list could name, before the run or after it."""
+    """The brokers that no list could name at some moment of the run."""
     done_before: frozenset[TopicPartition]
     """What the journal counted as done before the run; its leader may have changed since."""
     unattended: tuple[tuple[float, float], ...]
@@ -277,10 +278,12 @@ def _broken(finding: ComparedRun, copies: Sequence[Copied]) -> Iterator[Broken]:
     span = finding.began, run.ended
     crowding = _crowding_by_broker(finding.stage, finding.faults, copies, span)
     results = {r.partition: r.result for r in run.outcome.partitions}
+    reassigned = _reassigned_by_others(finding.faults)
     for move in finding.plan.moves:
         name, history = move.partition, run.histories.get(move.partition)
         result = results.get(name)
-        if history is None or result in {Result.FOREIGN, Result.STALE, Result.REJECTED}:
+        foreign = name in reassigned or result in {Result.FOREIGN, Result.STALE, Result.REJECTED}
+        if history is None or foreign:
             continue
         yield from drops_only_what_was_replaced(
             move, history, finding.settle_seconds, unnameable=run.unnameable
@@ -302,6 +305,17 @@ def _broken(finding: ComparedRun, copies: Sequence[Copied]) -> Iterator[Broken]:
             if wanted.after is not None:
                 before[where] = wanted.after
         yield from throttles_are_known(before, run.throttles, run.journalled)
+
+
+def _reassigned_by_others(faults: Sequence[FaultSpec]) -> frozenset[TopicPartition]:
+    """The partitions of which another tool asks for a list, or cancels one: it may be the plan's own."""
+    requests = (at.fault.command for at in schedule_of(faults) if isinstance(at.fault, SendRequest))
+    return frozenset(
+        name
+        for request in requests
+        if isinstance(request, AlterReassignments)
+        for name, _ in request.items
+    )
 
 
 def _crowding_by_broker(

@@ -16,6 +16,7 @@ from replan.applying.journal.records import Record, Status
 from replan.applying.run.loop import apply_plan
 from replan.applying.views.outcome import Ending, LogMoveResult, Outcome, PartitionResult, Result
 from replan.applying.views.progress import Progress, ProgressListener
+from replan.errors import ClusterUnreachable
 from replan.faults.read import FaultSpec, schedule_of
 from replan.model.control_plane import ReplicaName
 from replan.model.garbage_collection import garbage_collection_paused
@@ -87,11 +88,12 @@ def perform_recorded(
     """Let the applier perform a plan, and record what happens."""
     began = stage.world.now
     recorder, waits = Recorder(_watched(plan), stage), ReportedWaits(options.own)
-    refused = RefusedFaults(options.faults, stage)
+    refused, unnameable = RefusedFaults(options.faults, stage), _Unnameable(plan)
 
     def meter(simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float) -> None:
         recorder(simulation, speeds, until)
         refused.look(simulation, until)
+        unnameable.look(simulation)
 
     def on_progress(progress: Progress) -> None:
         waits(progress)
@@ -129,6 +131,7 @@ def perform_recorded(
     outcome, alone = _as_a_person_would(lambda: sent(clock=quick), plane, quick, stop)
     outcome = _with_own(outcome, options.own)
     recorder.note(plane.simulation)
+    unnameable.look(plane.simulation)
     histories = recorder.trajectories()
     return RecordedRun(
         outcome=_noted(outcome, began, [until for _, until in alone]),
@@ -145,7 +148,7 @@ def perform_recorded(
         journalled=journalled_throttles(journal.read()),
         refused=refused.refusals,
         done_before=_done(options.journal),
-        unnameable=_unnameable(plan, stage, plane.simulation),
+        unnameable=frozenset(unnameable.brokers),
         unattended=(*alone, *_silences(options.faults, began)),
         longest_look_seconds=quick.longest_busy_seconds,
     )
@@ -168,15 +171,22 @@ def _done(journal: Sequence[Record]) -> frozenset[TopicPartition]:
     return frozenset(name for name, record in owned.items() if record.status is Status.DONE)
 
 
-def _unnameable(plan: Plan, *stages: Simulation) -> frozenset[BrokerId]:
-    """The members of what moves that no list could name, before the run or after it."""
-    return frozenset(
-        broker
-        for move in plan.moves
-        for broker in move.original
-        for brokers in (stage.cluster.brokers for stage in stages)
-        if broker not in brokers or brokers[broker].cordoned
-    )
+class _Unnameable:
+    """The members of what moves that no list could name at some moment of a run."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.brokers: set[BrokerId] = set()
+        self._members = {broker for move in plan.moves for broker in move.original}
+        self._last: object = None
+
+    def look(self, simulation: Simulation) -> None:
+        """Take in who is not registered, or cordoned, now."""
+        registered = simulation.cluster.brokers
+        if registered is not self._last:
+            self._last = registered
+            self.brokers |= {
+                b for b in self._members if b not in registered or registered[b].cordoned
+            }
 
 
 def _as_a_person_would(
@@ -187,11 +197,12 @@ def _as_a_person_would(
 ) -> tuple[Outcome, list[tuple[float, float]]]:
     """Run the same command again where it left something open, once what is still to happen has happened.
 
-    That the cluster answers again is among it. With when nobody was at work in between.
+    That the cluster answers again is among it, also where it did not at the beginning. With when nobody was at work in
+    between.
     """
     alone: list[tuple[float, float]] = []
-    outcome, patience = apply(), TIMES_RUN_AGAIN
-    while stop.why is None and _left_open(outcome) and patience:
+    outcome, patience = _unless_silent(apply), TIMES_RUN_AGAIN
+    while stop.why is None and (outcome is None or _left_open(outcome)) and patience:
         coming = [at.seconds for at in plane.simulation.world.agenda]
         patience -= 0 if coming else 1
         left = clock.now()
@@ -201,8 +212,16 @@ def _as_a_person_would(
             clock.sleep(min(silent, stop.limit - clock.now()))
         alone.append((left, clock.now()))
         if stop.why is None:
-            outcome = apply()
-    return outcome, alone
+            outcome = _unless_silent(apply) or outcome
+    return apply() if outcome is None else outcome, alone
+
+
+def _unless_silent(apply: Callable[[], Outcome]) -> Outcome | None:
+    """None where the cluster does not answer for as long as a command waits for that."""
+    try:
+        return apply()
+    except ClusterUnreachable:
+        return None
 
 
 def _left_open(outcome: Outcome) -> bool:

@@ -117,6 +117,22 @@ def test_a_partition_that_another_tool_moves_is_left_to_it() -> None:
     assert "another tool changed it" in stopped.message
 
 
+@pytest.mark.parametrize(
+    "fault", ["foreign reassign orders-0 [1,2,4] at 5s", "foreign reassign orders-0 [1,2,4] at 30s"]
+)
+def test_what_another_tool_drops_is_no_broken_invariant_of_ours(fault: str) -> None:
+    """It asks for the very list of the plan, so the partition counts as done."""
+    found = rehearsed(plan_of([1, 2, 4]), fault)
+    assert (found.completed, found.broken) == (True, ())
+
+
+def test_a_broker_that_is_cordoned_for_a_while_may_be_left_out_of_a_list() -> None:
+    """From 4.4 on no list may name it, so it leaves with the request that adds the new replica."""
+    faults = faults_of("cordon 3 at 0s for 20s")
+    found = rehearse_plan(plan_of([1, 2, 4]), SEEN, Options(faults=faults, version="4.4"))
+    assert (found.completed, found.broken) == (True, ())
+
+
 def test_a_plan_that_the_cluster_has_outrun_is_stale() -> None:
     plan = plan_of([1, 2, 4])
     seen = snapshot([state([5, 2, 3], size=MB)], registered=brokers(5))
@@ -186,6 +202,12 @@ def test_it_goes_on_when_the_cluster_answers_again_however_late() -> None:
     found = rehearsed(plan_of([1, 2, 4]), "silence for 2h at 5s", "silence for 10m at 7260s")
     assert (found.completed, found.broken) == (True, ())
     assert found.seconds > 7_860
+
+
+def test_a_cluster_that_is_silent_at_first_is_waited_for() -> None:
+    found = rehearsed(plan_of([1, 2, 4]), "silence for 20m at 0s")
+    assert (found.completed, found.broken) == (True, ())
+    assert found.seconds > 1_200
 
 
 def test_a_cluster_that_stays_silent_for_longer_than_a_rehearsal_is_said() -> None:
