@@ -69,6 +69,13 @@ def one_line(text: str) -> str:
     return visible(text).replace("\n", r"\u000a").replace("\t", r"\u0009")
 
 
+def subject(topic: str | None, partition: int | None, broker: int | None) -> str:
+    """What something is about: `orders-7`, `orders`, `broker 4`, or the cluster."""
+    if topic is not None:
+        return topic if partition is None else f"{topic}-{partition}"
+    return "the cluster" if broker is None else f"broker {broker}"
+
+
 def count(number: int, noun: str) -> str:
     """`1 move`, `2 moves`, `1,204 copies`; the noun is given in the singular."""
     return f"{number:,} {noun if number == 1 else plural(noun)}"

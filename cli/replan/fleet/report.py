@@ -6,7 +6,7 @@ from typing import Any
 from replan.fleet.run import FleetRun
 from replan.planning.comparison.diff import DifferenceKind
 from replan.reporting.lines import aligned_lines
-from replan.wording import brokers, capped, count, left_out
+from replan.wording import brokers, capped, count, left_out, subject
 
 LakeRow = Mapping[str, Any]
 RowKey = tuple[Any, ...]
@@ -38,7 +38,12 @@ def render_fleet_diff(run: FleetRun) -> str:
     parts: list[list[str]] = []
     if differing.num_rows:
         rows = [
-            (row["cluster"], item_of({**row, "broker": None}), row["kind"], *_lists(row))
+            (
+                row["cluster"],
+                subject(row["topic"], row["partition"], None),
+                row["kind"],
+                *_lists(row),
+            )
             for row in differing.slice(0, SHOWN_LINES).to_pylist()
         ]
         more = left_out(differing.num_rows - len(rows), way_out=ALL_ELSEWHERE)
@@ -84,7 +89,12 @@ def key_of(row: LakeRow) -> RowKey:
 
 
 def _drifted(row: Mapping[str, Any]) -> tuple[str, ...]:
-    what = (row["cluster"], item_of(row), row["class"], row["kind"])
+    what = (
+        row["cluster"],
+        subject(row["topic"], row["partition"], row["broker"]),
+        row["class"],
+        row["kind"],
+    )
     return (*what, *_lists(row), row["owner"] or "-")
 
 
@@ -96,17 +106,14 @@ def _lists(row: LakeRow) -> tuple[str, str, str]:
     return declared, observed, "-" if row["leader"] is None else str(row["leader"])
 
 
-def item_of(row: Mapping[str, Any]) -> str:
-    """What a row of drift is about: a partition, a topic, a broker, or the cluster."""
-    if row["topic"] is not None:
-        return row["topic"] if row["partition"] is None else f"{row['topic']}-{row['partition']}"
-    return "the cluster" if row["broker"] is None else f"broker {row['broker']}"
-
-
 def named(row: LakeRow) -> LakeRow:
     """What a row of drift or of a history is about, in words and by its parts: `a-1` may be a topic or a partition."""
     parts = {k: row[k] for k in ("topic", "partition", "broker")}
-    return {"cluster": row["cluster"], "item": item_of(row), **parts}
+    return {
+        "cluster": row["cluster"],
+        "item": subject(row["topic"], row["partition"], row["broker"]),
+        **parts,
+    }
 
 
 def error_lines(run: FleetRun, most: int) -> list[str]:

@@ -22,8 +22,8 @@ class Title(Struct, frozen=True):
     """The command: `replan plan`."""
     cluster: str
     """Its name; its id where it has none."""
-    marker: str = ""
-    """The line of Markdown by which a later run finds this document."""
+    cluster_id: str = ""
+    """By which a later run finds this document; empty where none looks for it."""
     text: str = ""
     """The first line of the text; none where it is empty."""
 

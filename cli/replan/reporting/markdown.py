@@ -53,6 +53,11 @@ def code(text: str) -> str:
     return f"{fence}{space}{_on_one_line(text)}{space}{fence}".replace("|", "\\|")
 
 
+def marker_of(report: str, cluster_id: str) -> str:
+    """The line by which a document of an earlier run is found: which report, of which cluster."""
+    return f"<!-- {report} {escape_html(cluster_id[:200].replace('--', '-_'))} -->"
+
+
 def escape(text: str) -> str:
     """Text that is shown as it is written, in a table's cell too; code spans inside stay what they are."""
     escaped, end = "", 0
@@ -145,7 +150,8 @@ def _fixed(block: Block, *, first: bool) -> str | None:
     match block:
         case Title():
             name = f": {escape(block.cluster[:200])}" if block.cluster else ""
-            return f"{block.marker}\n## {block.report}{name}\n\n"
+            marker = marker_of(block.report, block.cluster_id) if block.cluster_id else ""
+            return f"{marker}\n## {block.report}{name}\n\n"
         case Heading():
             number = "" if block.number is None else f" ({block.number:,})"
             return f"\n### {escape(block.text[:PARAGRAPH_CHARACTERS])}{number}\n\n"

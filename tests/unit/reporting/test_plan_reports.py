@@ -27,7 +27,7 @@ from replan.reporting.api import (
     SMALLEST,
     PlanContext,
     compare_plans,
-    plan_marker,
+    marker_of,
     render_steps,
     weight,
 )
@@ -198,7 +198,7 @@ def test_markdown_fits_the_declared_size(made: Callable[[], Plan], limit: int) -
     plan = made()
     text = plan_markdown(plan, limit=limit)
     assert weight(text) <= limit
-    assert text.startswith(f"{plan_marker(plan.cluster_id)}\n## replan plan")
+    assert text.startswith(f"{marker_of('replan plan', plan.cluster_id)}\n## replan plan")
     assert digest(plan) in text
     assert text.count("<details>") == text.count("</details>")
 

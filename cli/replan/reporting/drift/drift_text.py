@@ -9,7 +9,6 @@ that was asked for; what is no topic's stands under its own name with null for t
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape as escape_html
 
 from msgspec.structs import asdict
 
@@ -33,7 +32,7 @@ from replan.reporting.sentences import (
     elr_gone_text,
     unclean_text,
 )
-from replan.wording import NAMES_SHOWN, brokers, capped, count, left_out
+from replan.wording import NAMES_SHOWN, brokers, capped, count, left_out, subject
 
 MEANINGS: Mapping[DifferenceKind | OtherKind, str] = {
     DifferenceKind.MISSING: "declared, but not in the cluster",
@@ -94,15 +93,8 @@ CLASSES: Mapping[DriftClass, tuple[str, str]] = {
 """What a class means, and what to do; the worst for its reader first."""
 
 
-def subject(difference: Difference) -> str:
-    """What drifted: a partition, a topic, a broker or the cluster."""
-    if difference.topic is not None:
-        return (
-            difference.topic
-            if difference.partition is None
-            else f"{difference.topic}-{difference.partition}"
-        )
-    return "the cluster" if difference.broker is None else f"broker {difference.broker}"
+def _subject(difference: Difference) -> str:
+    return subject(difference.topic, difference.partition, difference.broker)
 
 
 def differences(report: DriftReport, drift_class: DriftClass) -> list[Difference]:
@@ -277,7 +269,7 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
     yield (
         "In log directories that are to be empty",
         [
-            (subject(c), f"broker {c.broker}", c.detail, *_since(report, c))
+            (_subject(c), f"broker {c.broker}", c.detail, *_since(report, c))
             for c in report.drift.differences
             if c.kind == OtherKind.LOG_DIR
         ],
@@ -297,7 +289,7 @@ def _groups(report: DriftReport) -> Iterator[tuple[str, list[Sequence[str]]]]:
     )
     for drift_class in (*(c for c in CLASSES if c not in LAST_CLASSES), *LAST_CLASSES):
         rows = [
-            (subject(c), MEANINGS[c.kind], c.detail, *_since(report, c))
+            (_subject(c), MEANINGS[c.kind], c.detail, *_since(report, c))
             for c in report.of(drift_class)
             if isinstance(c.kind, OtherKind) and c.kind not in WITH_HEADING
         ]
@@ -322,7 +314,7 @@ def _first(report: DriftReport, of: DriftClass, topic: str) -> Difference | None
 
 
 def _columns(difference: Difference) -> tuple[str, str, str]:
-    name, declared = subject(difference), brokers(difference.declared)
+    name, declared = _subject(difference), brokers(difference.declared)
     if difference.kind == DifferenceKind.MISSING:
         return name, f"declared {declared}", ""
     if difference.kind == DifferenceKind.LEADER:
@@ -355,16 +347,11 @@ DIFFERENCES_WITHOUT_SCRIPT = (
 )
 
 
-def drift_marker(cluster_id: str) -> str:
-    """The line by which the issue of an earlier run for the same cluster is found."""
-    return f"<!-- replan drift {escape_html(cluster_id[:200].replace('--', '-_'))} -->"
-
-
 def drift_blocks(report: DriftReport, *, unmanaged: bool = False) -> Iterator[Block]:
     """The whole document."""
     drift = report.drift
     name = report.cluster_name or drift.cluster_id
-    yield Title("replan drift", name, drift_marker(drift.cluster_id))
+    yield Title("replan drift", name, drift.cluster_id)
     yield line(Span(drift_summary(report), Tone.COMES if report.drift.none else Tone.GOES))
     tally = by_class(report)
     yield from (line(text) for text in ([f"By cause: {tally}."] if tally else []))
@@ -426,7 +413,7 @@ def _by_class(report: DriftReport) -> Iterator[Block]:
     for drift_class, (title, way_out) in CLASSES.items():
         rows = [
             (
-                subject(difference),
+                _subject(difference),
                 MEANINGS[difference.kind],
                 *declared_and_observed(difference),
                 *(since(report, difference) for _ in ages),
@@ -457,7 +444,7 @@ def _data(report: DriftReport) -> dict[str, object]:
             kind = kinds.setdefault(MEANINGS[difference.kind], len(kinds))
             row = [difference.partition, kind, *declared_and_observed(difference)]
             row += [] if report.spells is None else [since(report, difference)]
-            topics.setdefault(difference.topic or subject(difference), []).append(row)
+            topics.setdefault(difference.topic or _subject(difference), []).append(row)
         if topics:
             classes.append([drift_class, title, list(topics.items())])
     return {"classes": classes, "kinds": list(kinds)}

@@ -1,7 +1,6 @@
 """What a loop proposes to people, as the text of a pull request, never larger than a forge takes."""
 
 from collections.abc import Sequence
-from html import escape as escape_html
 
 from replan.model.names import BrokerId, TopicPartition
 from replan.reconciling.status import Proposal
@@ -11,6 +10,7 @@ from replan.reporting.markdown import (
     escape,
     fitted,
     markdown_document,
+    marker_of,
     table_head,
     table_row,
     weight,
@@ -27,16 +27,11 @@ _POLICY = (
 )
 
 
-def proposal_marker(cluster_id: str) -> str:
-    """The line by which the pull request of an earlier proposal for the same cluster is found."""
-    return f"<!-- replan proposal {escape_html(cluster_id.replace('--', '-_'))} -->"
-
-
 def render_proposal(proposal: Proposal, by_hand: str, *, patched: bool, limit: int = LIMIT) -> str:
     """The text; `by_hand`: why lists must be edited by hand, `patched`: whether a patch edits them."""
     plan = proposal.plan
     name = f": {escape(plan.cluster_name[:200])}" if plan.cluster_name else ""
-    marker = proposal_marker(plan.cluster_id[:200])
+    marker = marker_of("replan proposal", plan.cluster_id)
     text = f"{marker}\n## replan proposes{name}\n\n{_lists(proposal, by_hand, patched=patched)}"
     if plan.empty:
         return text

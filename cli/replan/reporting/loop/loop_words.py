@@ -29,7 +29,7 @@ from replan.reconciling.status import (
     utc,
 )
 from replan.reporting.lines import Tone
-from replan.wording import count, duration
+from replan.wording import count, duration, subject
 
 LOOP_STATE_WORDS: dict[LoopState, tuple[str, Tone]] = {
     LoopState.STARTING: ("starts", Tone.PLAIN),
@@ -149,12 +149,10 @@ def _when(one: ByPolicy) -> str:
     return f"{due}; the next window opens at {utc(judged.acts_at)}" if later else due
 
 
-def subject_text(subject: Subject) -> str:
+def subject_text(of: Subject) -> str:
     """`orders-7`, `orders-7 on broker 4`, `broker 4: /data/d1`."""
-    name = subject.topic or ""
-    if subject.partition is not None:
-        name = f"{name}-{subject.partition}"
-    on = "" if subject.broker is None else f"broker {subject.broker}"
-    name = f"{name} on {on}" if name and on else name or on or "the cluster"
-    more = [part for part in (subject.path, subject.detail) if part]
+    name = subject(of.topic, of.partition, of.broker)
+    if of.topic is not None and of.broker is not None:
+        name = f"{name} on broker {of.broker}"
+    more = [part for part in (of.path, of.detail) if part]
     return f"{name}: {', '.join(more)}" if more else name

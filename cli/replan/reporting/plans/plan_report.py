@@ -9,7 +9,6 @@ follows the one before, the leader is its index in the original list (empty: non
 """
 
 from collections.abc import Iterator, Sequence
-from html import escape as escape_html
 
 from replan.model.declared.placement import Side
 from replan.model.names import BrokerId
@@ -153,17 +152,10 @@ def plan_lines(
     return text_lines(plan_report(plan, context, everything=everything, steps=steps))
 
 
-def plan_marker(cluster_id: str) -> str:
-    """The line by which the comment of an earlier plan for the same cluster is found."""
-    return f"<!-- replan plan {escape_html(cluster_id[:200].replace('--', '-_'))} -->"
-
-
 def _title(plan: Plan) -> Title:
     name = f"{plan.cluster_name}, " if plan.cluster_name else ""
     text = f"Cluster {name}{plan.cluster_id}"
-    return Title(
-        "replan plan", plan.cluster_name or plan.cluster_id, plan_marker(plan.cluster_id), text
-    )
+    return Title("replan plan", plan.cluster_name or plan.cluster_id, plan.cluster_id, text)
 
 
 def _moved(plan: Plan, context: PlanContext, limit: int | None) -> Iterator[Block]:
