@@ -34,7 +34,7 @@ from replan.applying.throttles import *
 from replan.applying.tick.decide import *
 from replan.applying.tick.questions import *
 from replan.applying.tick.run_state import *
+from replan.applying.views.by_journal import *
 from replan.applying.views.outcome import *
 from replan.applying.views.progress import *
-from replan.applying.views.standing import *
 from replan.applying.views.waiting import *

@@ -17,8 +17,8 @@ from replan.applying.journal.records import Application, Verb
 from replan.applying.run.loop import apply_plan
 from replan.applying.run.opening import open_plan
 from replan.applying.settings import Settings
+from replan.applying.views.by_journal import as_planned_from
 from replan.applying.views.outcome import Ending, Outcome, Result
-from replan.applying.views.standing import as_planned_from
 from replan.errors import (
     BadFile,
     BadPlacement,

@@ -20,8 +20,8 @@ from replan.reporting.loop.loop_view import *
 from replan.reporting.loop.loop_words import *
 from replan.reporting.markdown import *
 from replan.reporting.page import *
+from replan.reporting.plans.annotation_forms import *
 from replan.reporting.plans.annotations import *
-from replan.reporting.plans.findings import *
 from replan.reporting.plans.move_groups import *
 from replan.reporting.plans.placement_difference import *
 from replan.reporting.plans.plan_context import *

@@ -12,12 +12,12 @@ from replan.applying.journal.originals import before
 from replan.applying.journal.records import MoveRecord, Order, SavedRate, SavedReplicaList
 from replan.applying.run.opening import open_plan
 from replan.applying.steps.recovering import with_logs
-from replan.applying.views.progress import read_progress
-from replan.applying.views.standing import (
+from replan.applying.views.by_journal import (
     NOT_LOOKED_UP,
     open_application_view,
     unknown_throttles,
 )
+from replan.applying.views.progress import read_progress
 from replan.applying.views.waiting import watched
 from replan.errors import BadScenario, ReplanError
 from replan.faults.token_reader import TokenReader

@@ -14,9 +14,13 @@ from threading import Semaphore, Thread
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.run.opening import open_plan
+from replan.applying.views.by_journal import (
+    OpenApplication,
+    as_planned_from,
+    open_application_view,
+)
 from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Progress
-from replan.applying.views.standing import OpenApplication, as_planned_from, open_application_view
 from replan.errors import BadScenario, ReplanError
 from replan.faults.kinds import FaultContext, fault_refusals
 from replan.model.control_plane import Clock

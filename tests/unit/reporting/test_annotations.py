@@ -30,8 +30,8 @@ from replan.reporting.api import (
     Annotation,
     AnnotationLevel,
     annotations_junit,
-    error_findings,
-    plan_findings,
+    error_annotations,
+    plan_annotations,
     render_github,
     render_gitlab,
     render_sarif,
@@ -46,7 +46,7 @@ FINDINGS = [
 
 def refused(made: Plan, asked: Placement) -> list[Annotation]:
     """The findings but for the conflicts behind them."""
-    return [f for f in plan_findings(made, asked) if f.rule != "conflict"]
+    return [f for f in plan_annotations(made, asked) if f.rule != "conflict"]
 
 
 def test_what_the_open_application_moves_is_its_own_in_every_form() -> None:
@@ -60,7 +60,7 @@ def test_what_the_open_application_moves_is_its_own_in_every_form() -> None:
             plan_text(made),
             plan_markdown(made),
             plan_page(made),
-            render_github(plan_findings(made, asked)),
+            render_github(plan_annotations(made, asked)),
         ]
         said = unescape(" ".join(forms)).count("replan's own reassignment to")
         assert said == (len(forms) if known else 0)
@@ -91,7 +91,7 @@ def test_a_conflict_is_shown_at_the_first_of_its_places_and_names_all() -> None:
     )
     asked = placement(rules={"orders": rule})
     made = make_plan(asked, snapshot([state([1, 2, 3])], registered=brokers(3)))
-    (found,) = [f for f in plan_findings(made, asked) if f.rule == "conflict"]
+    (found,) = [f for f in plan_annotations(made, asked) if f.rule == "conflict"]
     assert (found.level, found.where) == (AnnotationLevel.ERROR, at["replicationFactor"])
     assert found.text == (
         "orders-0: impossible while all of these hold: it needs 4 brokers, and 3 can hold it; "
@@ -102,7 +102,7 @@ def test_a_conflict_is_shown_at_the_first_of_its_places_and_names_all() -> None:
 def test_a_list_that_declares_fewer_partitions_is_shown_at_its_entry() -> None:
     asked = placement({"orders": [[1, 2]]}, limits={})
     made = make_plan(asked, snapshot([state([1, 2]), state([1, 2], partition=1)]))
-    assert [(f.level, f.rule, f.where) for f in plan_findings(made, asked)] == [
+    assert [(f.level, f.rule, f.where) for f in plan_annotations(made, asked)] == [
         (AnnotationLevel.ERROR, "fewer-partitions", Where(FILE, 2, 3))
     ]
 
@@ -113,7 +113,7 @@ def test_a_warning_is_shown_at_its_entry() -> None:
         acknowledged=[Acknowledgement("none", None, Where(FILE, 8, 3), "x", "2027-01-01")],
     )
     made = make_plan(asked, snapshot([state([1, 2])]))
-    assert [(f.level, f.rule, f.where) for f in plan_findings(made, asked)] == [
+    assert [(f.level, f.rule, f.where) for f in plan_annotations(made, asked)] == [
         (AnnotationLevel.WARNING, "matches-nothing", Where(FILE, 8, 3))
     ]
 
@@ -123,16 +123,16 @@ def test_every_mistake_of_the_file_and_every_exceeded_limit_has_its_line() -> No
         read_sources(
             [Source("p.yaml", "version: 1\nlimits: {bytes: x}\nnone: 1\n")], fastest_parser()
         )
-    assert [f.where and f.where.line for f in error_findings(mistaken.value)] == [2, 3]
+    assert [f.where and f.where.line for f in error_annotations(mistaken.value)] == [2, 3]
     limit = Limit(Measure.PARTITIONS, Where(FILE, 9, 3), 0)
     with pytest.raises(ReplanError) as exceeded:
         make_plan(
             placement({"orders": [[2, 1]]}, limits={Measure.PARTITIONS: limit}),
             snapshot([state([1, 2])]),
         )
-    (found,) = error_findings(exceeded.value)
+    (found,) = error_annotations(exceeded.value)
     assert (found.rule, found.where) == ("limit", limit.where)
-    assert [f.where for f in error_findings(BadUsage("why"))] == [None]
+    assert [f.where for f in error_annotations(BadUsage("why"))] == [None]
 
 
 def test_workflow_commands_are_one_line_each() -> None:

@@ -9,7 +9,7 @@ from replan.commands.inputs.target import Connection, JournaledTarget
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
 
 if TYPE_CHECKING:
-    from replan.applying.views.standing import OwnedThrottle
+    from replan.applying.views.by_journal import OwnedThrottle
     from replan.model.names import BrokerId
     from replan.model.snapshot import Snapshot
     from replan.planning.findings.checkup import Check
@@ -36,7 +36,7 @@ def doctor(
       replan doctor --simulated cluster.json --format json
     """
     from replan.applying.journal.ledger import Ledger
-    from replan.applying.views.standing import owned_throttles
+    from replan.applying.views.by_journal import owned_throttles
     from replan.planning.findings.checkup import CheckKind, Level, cluster_checks
     from replan.reporting.cluster.checkup_text import render_checkup, render_checkup_json
 
@@ -114,7 +114,7 @@ def _journal(
     cluster: JournaledTarget, connection: Connection, snapshot: "Snapshot"
 ) -> "Iterator[Check]":
     """Whether the journal can be read, and what it says."""
-    from replan.applying.views.standing import throttles_seen_twice
+    from replan.applying.views.by_journal import throttles_seen_twice
     from replan.commands.inputs.journals import read_journal
     from replan.planning.findings.checkup import Check, CheckKind, Level
 
@@ -140,7 +140,7 @@ def _throttles(
     snapshot: "Snapshot", leftover: int, throttles: "Iterable[OwnedThrottle]"
 ) -> "Check":
     """Those of replan that are left, so many, and those of nobody that nothing needs, as `drift` judges them."""
-    from replan.applying.views.standing import nobodys
+    from replan.applying.views.by_journal import nobodys
     from replan.planning.findings.checkup import throttles_check
     from replan.planning.findings.left_throttles import left_throttles
 

@@ -280,7 +280,7 @@ class _Watcher(Struct):
 
     def look(self) -> "ClusterStatus":
         """One look."""
-        from replan.applying.views.standing import nobodys, throttles_seen_twice
+        from replan.applying.views.by_journal import nobodys, throttles_seen_twice
         from replan.commands.inputs.journals import journal_state, loop_of
         from replan.commands.inputs.unread import note_unread
         from replan.commands.inputs.with_journal import resume_command
@@ -354,7 +354,7 @@ class _Watcher(Struct):
         self, shown: "ClusterStatus", journal: "JournalState", cluster_id: str
     ) -> "ClusterStatus":
         """With what the open application waits for, and how far it is."""
-        from replan.applying.views.standing import open_application_view
+        from replan.applying.views.by_journal import open_application_view
         from replan.commands.inputs.journals import journal_state
         from replan.commands.inputs.with_journal import readable_open_plan
 

@@ -21,7 +21,7 @@ from replan.model.names import JOURNAL_TOPIC
 
 if TYPE_CHECKING:
     from replan.applying.journal.ledger import Ledger
-    from replan.applying.views.standing import OpenApplication
+    from replan.applying.views.by_journal import OpenApplication
     from replan.kafka.journal.topic import JournalTopic
     from replan.kafka.tails import Tails
     from replan.model.access import Access, ClockDifference

@@ -4,7 +4,7 @@ import shlex
 from contextlib import suppress
 
 from replan.applying.journal.ledger import JournalState, Ledger
-from replan.applying.views.standing import (
+from replan.applying.views.by_journal import (
     OpenApplication,
     as_planned_from,
     knows_nothing,

@@ -17,9 +17,9 @@ from replan.applying.run.loop import apply_plan
 from replan.applying.run.opening import check_same, open_plan
 from replan.applying.settings import Settings
 from replan.applying.steering import MoveRates, throttle_of
+from replan.applying.views.by_journal import as_planned_from, knows_nothing, unknown_throttles
 from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Progress, ProgressListener
-from replan.applying.views.standing import as_planned_from, knows_nothing, unknown_throttles
 from replan.commands.frame.output import Color, note, report_outcome, result_lines, save
 from replan.commands.frame.signals import asked_to_stop
 from replan.commands.inputs.journals import journal_state, owned_journal, owner

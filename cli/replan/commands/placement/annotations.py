@@ -14,7 +14,7 @@ from replan.commands.frame.output import note, save
 from replan.errors import ReplanError
 
 if TYPE_CHECKING:
-    from replan.reporting.plans.findings import Annotation
+    from replan.reporting.plans.annotations import Annotation
 
 
 class AnnotationForm(StrEnum):
@@ -75,9 +75,9 @@ def annotated(forms: Sequence[AnnotationFile] | None, files: Sequence[Path]) -> 
     try:
         yield collected
     except ReplanError as error:
-        from replan.reporting.plans.findings import error_findings
+        from replan.reporting.plans.annotations import error_annotations
 
-        collected.findings += error_findings(error)
+        collected.findings += error_annotations(error)
         raise
     finally:
         for form in forms:
@@ -93,14 +93,14 @@ def _write(form: AnnotationFile, findings: Sequence["Annotation"], file: str) ->
 
 
 def _rendered(kind: AnnotationForm, findings: Sequence["Annotation"], file: str) -> str:
-    from replan.reporting.plans import annotations
+    from replan.reporting.plans import annotation_forms
 
     match kind:
         case AnnotationForm.GITHUB:
-            return annotations.render_github(findings)
+            return annotation_forms.render_github(findings)
         case AnnotationForm.GITLAB:
-            return annotations.render_gitlab(findings, file)
+            return annotation_forms.render_gitlab(findings, file)
         case AnnotationForm.SARIF:
-            return annotations.render_sarif(findings, __version__)
+            return annotation_forms.render_sarif(findings, __version__)
         case AnnotationForm.JUNIT:
-            return annotations.annotations_junit(findings)
+            return annotation_forms.annotations_junit(findings)

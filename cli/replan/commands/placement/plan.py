@@ -155,9 +155,9 @@ def plan(
             tried = tried_changes(made, cluster, observation.snapshot)
         refused = [t.text for t in tried if t.refused]
         if annotations:
-            from replan.reporting.plans.findings import plan_findings
+            from replan.reporting.plans.annotations import plan_annotations
 
-            annotated_plan.findings += plan_findings(made, placement, refused)
+            annotated_plan.findings += plan_annotations(made, placement, refused)
     note_age(cluster, observation.snapshot)
     context = context_of(made, observation, cluster, form, written, saved=output, pending=pending)
     shown = PlanView(steps=steps, color=color)

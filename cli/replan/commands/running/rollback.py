@@ -61,7 +61,7 @@ def rollback(
       replan rollback --to 3f9a1c02b7de-1 -f placement.yaml --simulated cluster.json
     """
     from replan.applying.journal.originals import before
-    from replan.applying.views.standing import as_planned_from
+    from replan.applying.views.by_journal import as_planned_from
     from replan.commands.inputs.journals import read_journal
     from replan.commands.inputs.plans import allowed_of, apply_command, present, verdict
     from replan.placement_file.load import load_placement

@@ -163,7 +163,7 @@ def throttle_show(
       replan throttle show --simulated cluster.json --format json
     """
     from replan.applying.journal.ledger import Ledger
-    from replan.applying.views.standing import owned_throttles, throttles_seen_twice
+    from replan.applying.views.by_journal import owned_throttles, throttles_seen_twice
     from replan.commands.inputs.journals import journal_state
     from replan.reporting.cluster.checkup_text import render_throttles, render_throttles_json
 

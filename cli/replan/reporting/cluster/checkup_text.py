@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from msgspec.structs import asdict
 
-from replan.applying.views.standing import OwnedThrottle, Owner
+from replan.applying.views.by_journal import OwnedThrottle, Owner
 from replan.model.access import ClockDifference
 from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, LOG_DIRS_RATE, ConfigScope
 from replan.planning.blacklist_report import BlacklistReport, EntryReport, EntryState

@@ -10,6 +10,7 @@ from msgspec import Struct, field, to_builtins
 from msgspec.structs import asdict
 
 from replan.applying.reasons.holds import ArrivalPossible, Confirming
+from replan.applying.views.by_journal import OpenApplication, OwnedThrottle
 from replan.applying.views.outcome import (
     AnyResult,
     LogMoveResult,
@@ -18,7 +19,6 @@ from replan.applying.views.outcome import (
     SettingResult,
 )
 from replan.applying.views.progress import Progress
-from replan.applying.views.standing import OpenApplication, OwnedThrottle
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
 from replan.planning.findings.health import Health, HealthState, Unhealthy

@@ -1,134 +1,93 @@
-"""Findings as forges and scanners read them: workflow commands, a code quality report, SARIF, JUnit.
+"""What a review should see at a line of the placement: refusals, warnings, and what makes a plan impossible.
 
-Each follows the format of its reader, cited at its function. The same findings give the same text.
+An annotation is a value; how a forge or a scanner wants it written is in `annotation_forms`.
 """
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from urllib.parse import quote
-from xml.etree import ElementTree as ET
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
 
-from replan.reporting.plans.findings import Annotation, AnnotationLevel
-from replan.reporting.xml_text import xml_document
+from msgspec import Struct
 
-TITLE = "replan"
-
-
-def render_github(findings: Sequence[Annotation]) -> str:
-    """Workflow commands, one a line (GitHub: "Workflow commands for GitHub Actions", `error` and `warning`)."""
-    return "".join(_command(finding) for finding in findings)
-
-
-def _command(finding: Annotation) -> str:
-    properties = {"title": f"{TITLE}: {finding.rule}"}
-    if finding.where is not None:
-        place = finding.where
-        properties = {
-            "file": place.file,
-            "line": str(place.line),
-            "col": str(place.column),
-            **properties,
-        }
-    named = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in properties.items())
-    return f"::{finding.level} {named}::{_escaped(finding.text)}\n"
+from replan.errors import ReplanError
+from replan.model.declared.placement import Placement
+from replan.model.declared.where import MistakenPlacement, Where
+from replan.planning.findings.causes import Causes
+from replan.planning.making.limits import LimitExceeded, exceeded_text
+from replan.planning.plans.conflicts import Conflict
+from replan.planning.plans.plan import Plan
+from replan.planning.plans.reasons import Refusal, RefusalRule
+from replan.reporting.sentences import conflict_with_constraints
+from replan.wording import left_out
 
 
-def _escaped(text: str, more: str = "") -> str:
-    for letter in "%\r\n" + more:
-        text = text.replace(letter, f"%{ord(letter):02X}")
-    return text
+class AnnotationLevel(StrEnum):
+    """How bad it is."""
+
+    ERROR = "error"
+    """Something is not planned, or nothing is."""
+    WARNING = "warning"
 
 
-def render_gitlab(findings: Sequence[Annotation], file: str) -> str:
-    """A code quality report (GitLab: "Code Quality", the subset of Code Climate's format that it reads).
+class Annotation(Struct, frozen=True):
+    """One thing to say at one place."""
 
-    `file`: where findings are shown that have no place of their own.
+    level: AnnotationLevel
+    rule: str
+    """The kind, as plan files spell it."""
+    where: Where | None
+    text: str
+
+
+def plan_annotations(
+    plan: Plan, placement: Placement, tried: Iterable[str] = ()
+) -> list[Annotation]:
+    """Refusals, the conflicts behind them, what Kafka refused when it was tried, and warnings.
+
+    Refusals of one rule at one place are one finding, so that a long topic is not a thousand.
     """
-    severity: Mapping[AnnotationLevel, str] = {
-        AnnotationLevel.ERROR: "major",
-        AnnotationLevel.WARNING: "minor",
-    }
-    rows = []
-    for finding in findings:
-        path, line = file, 1
-        if finding.where is not None:
-            path, line = finding.where.file, finding.where.line
-        identity = json.dumps([finding.rule, path, finding.text])
-        rows.append(
-            {
-                "description": finding.text,
-                "check_name": finding.rule,
-                "fingerprint": hashlib.sha256(identity.encode()).hexdigest(),
-                "severity": severity[finding.level],
-                "location": {"path": path, "lines": {"begin": line}},
-            }
+    causes = Causes.of(placement, plan.refusals)
+    groups: dict[tuple[Where | None, RefusalRule], list[Refusal]] = {}
+    for refusal in plan.refusals:
+        groups.setdefault((causes.where(refusal), refusal.rule), []).append(refusal)
+    refused = [
+        Annotation(
+            AnnotationLevel.ERROR,
+            rule,
+            where,
+            "; ".join([str(members[0]), *left_out(len(members) - 1, "partition")]),
         )
-    return json.dumps(rows, indent=2) + "\n"
+        for (where, rule), members in groups.items()
+    ]
+    by_kafka = (Annotation(AnnotationLevel.ERROR, "kafka-refuses", None, text) for text in tried)
+    return [*refused, *map(_conflict, plan.conflicts), *by_kafka, *_warnings(plan, placement)]
 
 
-def render_sarif(findings: Sequence[Annotation], version: str) -> str:
-    """One run (OASIS, "Static Analysis Results Interchange Format", 2.1.0)."""
-    rules = sorted({finding.rule for finding in findings})
-    document = {
-        "version": "2.1.0",
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "replan",
-                        "version": version,
-                        "rules": [{"id": rule} for rule in rules],
-                    }
-                },
-                "columnKind": "unicodeCodePoints",
-                "results": [_sarif(finding, rules.index(finding.rule)) for finding in findings],
-            }
-        ],
-    }
-    return json.dumps(document, indent=2) + "\n"
+def _conflict(conflict: Conflict) -> Annotation:
+    """At the first of its constraints that has a place; the text names the places of all."""
+    where = next((Where.read(c.where) for c in conflict.constraints if c.where), None)
+    return Annotation(AnnotationLevel.ERROR, "conflict", where, conflict_with_constraints(conflict))
 
 
-def _sarif(finding: Annotation, rule: int) -> Mapping[str, object]:
-    result: dict[str, object] = {
-        "ruleId": finding.rule,
-        "ruleIndex": rule,
-        "level": finding.level,
-        "message": {"text": finding.text},
-    }
-    if finding.where is not None:
-        place = finding.where
-        result["locations"] = [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": quote(place.file)},
-                    "region": {"startLine": place.line, "startColumn": place.column},
-                }
-            }
-        ]
-    return result
+def _warnings(plan: Plan, placement: Placement) -> Iterator[Annotation]:
+    for warning in plan.warnings:
+        where, topic = warning.facts.get("where"), warning.facts.get("topic")
+        entry = placement.topics.get(topic) if isinstance(topic, str) else None
+        at = Where.read(where) if isinstance(where, str) else None if entry is None else entry.where
+        yield Annotation(AnnotationLevel.WARNING, warning.kind, at, str(warning))
 
 
-def annotations_junit(findings: Sequence[Annotation]) -> str:
-    """One test suite: a case for each finding, which fails where it is an error; one that passes where there is none.
-
-    The elements that Jenkins, GitLab and GitHub's readers have in common.
-    """
-    failures = sum(finding.level is AnnotationLevel.ERROR for finding in findings)
-    counts = {"tests": str(max(1, len(findings))), "failures": str(failures), "errors": "0"}
-    suites = ET.Element("testsuites", counts)
-    suite = ET.SubElement(suites, "testsuite", {"name": TITLE, **counts})
-    for finding in findings:
-        place = "" if finding.where is None else str(finding.where)
-        names = {"classname": finding.rule, "name": place or TITLE}
-        if finding.where is not None:
-            names |= {"file": finding.where.file, "line": str(finding.where.line)}
-        case = ET.SubElement(suite, "testcase", names)
-        if finding.level is AnnotationLevel.ERROR:
-            ET.SubElement(case, "failure", {"message": finding.text, "type": finding.rule})
-        else:
-            ET.SubElement(case, "system-out").text = finding.text
-    if not findings:
-        ET.SubElement(suite, "testcase", {"classname": "replan", "name": TITLE})
-    return xml_document(suites)
+def error_annotations(error: ReplanError) -> list[Annotation]:
+    """Why there is no plan at all: each mistake, each limit, or the error itself."""
+    match error:
+        case MistakenPlacement():
+            return [
+                Annotation(AnnotationLevel.ERROR, "placement", m.where, m.text)
+                for m in error.mistakes
+            ]
+        case LimitExceeded():
+            return [
+                Annotation(AnnotationLevel.ERROR, "limit", e.limit.where, exceeded_text(e))
+                for e in error.exceeded
+            ]
+        case _:
+            return [Annotation(AnnotationLevel.ERROR, "no-plan", None, str(error))]
