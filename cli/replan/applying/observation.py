@@ -18,7 +18,7 @@ from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import effective_min_isr
 from replan.model.replica_logs import LogsFound
 from replan.model.snapshot import Snapshot
-from replan.planning.findings.health import HealthState, health_of
+from replan.planning.findings.health import health_of
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 
@@ -149,8 +149,7 @@ class Neighbours(Struct, frozen=True):
         under = {
             unhealthy.state.partition: unhealthy.state.replicas
             for unhealthy in health_of(snapshot).unhealthy
-            if unhealthy.health in {HealthState.OFFLINE, HealthState.UNDER_MIN_ISR}
-            and unhealthy.state.partition not in ours
+            if unhealthy.health.stops_writes and unhealthy.state.partition not in ours
         }
         before = frozenset(under) if self.before is None else self.before & under.keys()
         fallen = {name: listed for name, listed in under.items() if name not in before}

@@ -14,7 +14,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.part import Scope
 from replan.planning.findings.full_log_dirs import partitions_in
-from replan.planning.findings.health import HealthState, health_of
+from replan.planning.findings.health import health_of
 from replan.planning.making.planner import plan_of
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
@@ -138,8 +138,8 @@ class _Relief(Struct, frozen=True):
 
 def unhealthy(snapshot: Snapshot) -> frozenset[TopicPartition]:
     """The partitions without a leader, or under their min ISR."""
-    bad = {HealthState.OFFLINE, HealthState.UNDER_MIN_ISR}
-    return frozenset(u.state.partition for u in health_of(snapshot).unhealthy if u.health in bad)
+    found = health_of(snapshot).unhealthy
+    return frozenset(u.state.partition for u in found if u.health.stops_writes)
 
 
 def heals(move: Move, live: Collection[BrokerId]) -> bool:

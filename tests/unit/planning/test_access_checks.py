@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 import pytest
 from msgspec.structs import replace
-from tests.builders import move, snapshot, state
+from tests.builders import brokers, move, snapshot, state
 from tests.unit.applying.lab import plan_of
 
 from replan.model.api import (
@@ -14,6 +14,7 @@ from replan.model.api import (
     ClockDifference,
     Features,
     MoveThrottle,
+    Snapshot,
     TopicId,
     replicas,
 )
@@ -22,10 +23,12 @@ from replan.planning.api import (
     Create,
     Level,
     Plan,
+    brokers_down,
     clock_check,
     cluster_checks,
     missing_to_apply,
     permission_checks,
+    unclean_topics,
 )
 from replan.reporting.api import check_text, render_checkup, render_checkup_json
 
@@ -213,3 +216,31 @@ def test_the_journal_counts_where_it_is_a_topic() -> None:
 
 def test_nobody_is_refused_for_what_the_cluster_does_not_say_or_a_topic_that_is_gone() -> None:
     assert lacking(plan_of([MOVE], throttle=MoveThrottle(1)), Access(None, {})) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "down", "without_rack"),
+    [
+        (snapshot([state([1, 2])], registered=brokers(3, "abc")), (), ()),
+        (snapshot([state([1, 9])], registered=brokers(3, "abc")), ("9",), ()),
+        (snapshot([state([1, 2])], registered=brokers(3, "abc", fenced=[3])), ("3",), ()),
+        (
+            snapshot(
+                [state([1, 2])],
+                registered=[
+                    replace(b, rack=None) if b.id > 1 else b for b in brokers(3, "abc", fenced=[3])
+                ],
+            ),
+            ("3",),
+            ("2",),
+        ),
+    ],
+    ids=["none", "not registered", "fenced", "fenced, and Kafka does not tell its rack"],
+)
+def test_doctor_names_the_brokers_that_status_and_drift_call_down(
+    seen: Snapshot, down: tuple[str, ...], without_rack: tuple[str, ...]
+) -> None:
+    found = {check.kind: check.names for check in cluster_checks(seen)}
+    assert found[CheckKind.BROKERS] == tuple(str(of.broker) for of in brokers_down(seen)) == down
+    assert found[CheckKind.RACKS] == without_rack
+    assert found[CheckKind.UNCLEAN_ELECTION] == unclean_topics(seen)

@@ -96,19 +96,17 @@ def cluster_checks(
 ) -> Iterator[Check]:
     """What the state of the cluster itself says; `silent`: why brokers do not answer, where that is known."""
     yield Check(CheckKind.REACHED, Level.OK, snapshot.partitions.num_rows, (snapshot.cluster_id,))
-    down = [b.id for b in snapshot.brokers if not b.live]
-    yield _named(CheckKind.BROKERS, Level.WRONG, down)
-    without = [b.id for b in snapshot.brokers if b.rack is None]
+    health = health_of(snapshot)
+    yield _named(CheckKind.BROKERS, Level.WRONG, [down.broker for down in health.down])
+    untold = snapshot.brokers_of_unknown_rack()
+    without = [b.id for b in snapshot.brokers if b.rack is None and b.id not in untold]
     racks = {b.rack for b in snapshot.brokers if b.rack is not None}
     yield _named(CheckKind.RACKS, Level.LOOK, without if racks else [])
     why = [f"{b} ({silent[b]})" if b in silent else str(b) for b in snapshot.silent]
     yield _named(CheckKind.SIZES, Level.LOOK, why)
-    health = health_of(snapshot)
     yield from _health(health)
     yield Check(CheckKind.ELIGIBLE_LEADERS, _eligible_leaders(snapshot.features))
-    settings = snapshot.all_settings()
-    unclean = sorted(name for name, of in settings.items() if of.unclean_election)
-    yield _named(CheckKind.UNCLEAN_ELECTION, Level.LOOK, unclean)
+    yield _named(CheckKind.UNCLEAN_ELECTION, Level.LOOK, health.unclean)
     yield _named(CheckKind.REASSIGNMENTS, Level.LOOK, [s.partition for s in health.running])
 
 

@@ -24,6 +24,11 @@ class HealthState(StrEnum):
     AT_MIN_ISR = "at-min-ISR"
     UNDER_REPLICATED = "under-replicated"
 
+    @property
+    def stops_writes(self) -> bool:
+        """Whether nobody can write to it with acks=all."""
+        return self in {HealthState.OFFLINE, HealthState.UNDER_MIN_ISR}
+
 
 HEALTH_STATES = tuple(HealthState)
 
@@ -57,6 +62,11 @@ class Health(Struct, frozen=True):
     unread: tuple[str, ...] = ()
     """Topics with a partition that has a leader and lacks an in-sync replica, of which this user may not read whether
     that is under its min ISR."""
+
+    @property
+    def stops_writes(self) -> bool:
+        """Whether nobody can write to some partition."""
+        return any(partition.health.stops_writes for partition in self.unhealthy)
 
     def count(self, health: HealthState) -> int:
         """How many partitions are in this state."""

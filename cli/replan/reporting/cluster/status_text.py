@@ -296,11 +296,10 @@ class ClusterStatus(Struct, frozen=True, kw_only=True):
 
         What cannot be known of that is not settled.
         """
-        ill = (HealthState.OFFLINE, HealthState.UNDER_MIN_ISR)
         unseen = bool(self.health.hidden or self.health.unread)
         unknown = self.journal_unread or bool(self.open_elsewhere)
         unfinished = self.works or bool(self.was_open or self.own_throttles)
-        return not (unfinished or unseen or unknown or any(map(self.health.count, ill)))
+        return not (unfinished or unseen or unknown or self.health.stops_writes)
 
     @property
     def works(self) -> bool:
@@ -373,7 +372,7 @@ def status_line(status: ClusterStatus) -> str:
 def status_lines(status: ClusterStatus, *, everything: bool = False) -> list[Line]:
     """What is wrong first, then what runs; in groups where many are alike, unless everything is listed."""
     health, rows = status.health, status.rows
-    lines = [line(Span(status.summary, Tone.GOES if _ill(health) else Tone.HEAD))]
+    lines = [line(Span(status.summary, Tone.GOES if health.stops_writes else Tone.HEAD))]
     warnings = [*map(str, health.down), *health_warnings(health)]
     lines += [line(Span(f"Warning: {text}", Tone.CHANGES), hang=4) for text in warnings]
     lines += _unhealthy_lines(health.unhealthy, alike=None if everything else ALIKE_SHOWN)
@@ -396,10 +395,6 @@ def status_lines(status: ClusterStatus, *, everything: bool = False) -> list[Lin
         ]
         lines_of_journal = [*lines_of_journal, EMPTY_LINE]
     return [*lines, *lines_of_journal, *plain([f"As of {status.observed_at}."])]
-
-
-def _ill(health: Health) -> bool:
-    return any(map(health.count, (HealthState.OFFLINE, HealthState.UNDER_MIN_ISR)))
 
 
 def _unhealthy_lines(unhealthy: Sequence[Unhealthy], alike: int | None) -> Iterator[Line]:
