@@ -456,6 +456,9 @@ def run_show(shell: Shell, plan: Path, *words: str) -> str:
     [
         ("assignments: {'pay*': {replicationFactor: 3}}", "payouts, which the placement names"),
         ("preferredLeaders: {'pay*': {balanced: true}}", "payouts, which the placement names"),
+        ("preferredLeaders: {payouts: {0: 1}}", "payouts, which the placement names"),
+        ("apart: [[orders, 'pay*']]", "payouts, which the placement names"),
+        ("require: {payouts: {racks: 2}}", "payouts, which the placement names"),
         (
             "blacklists: {replicas: [{broker: 6}]}",
             "payouts, so nobody can say whether a broker is empty that the placement drains (6)",

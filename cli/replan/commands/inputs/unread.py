@@ -6,26 +6,24 @@ from typing import TYPE_CHECKING
 from replan.commands.frame.output import note
 from replan.errors import ClusterRefused
 from replan.model.declared.topic_patterns import literal_prefix, matches
-from replan.wording import capped, listed
+from replan.wording import NAMES_SHOWN, capped, listed
 
 if TYPE_CHECKING:  # what a snapshot is made of takes longer to import than `--help` to print
     from replan.model.declared.placement import Placement
     from replan.model.snapshot import Snapshot
 
-_SHOWN = 20
-
 
 def note_unread(snapshot: "Snapshot") -> None:
     """Warn of topics that this user may not describe, and of those whose settings it may not read."""
     if snapshot.hidden:
-        named = listed(capped(list(snapshot.hidden), limit=_SHOWN))
+        named = listed(capped(list(snapshot.hidden), limit=NAMES_SHOWN))
         note(
             f"warning: Describe is not allowed on {named}: nothing here says anything of these topics; "
             "this user needs the ACL Describe on Topic"
         )
     unread = [name for name, of in snapshot.all_settings().items() if of.is_unread]
     if unread:
-        named = listed(capped(unread, limit=_SHOWN))
+        named = listed(capped(unread, limit=NAMES_SHOWN))
         note(
             f"warning: DescribeConfigs is not allowed on {named}: taken as with Kafka's defaults "
             "(min.insync.replicas 1, no unclean election, no throttles); `apply` leaves out what is otherwise"
@@ -43,6 +41,9 @@ def check_shown(placement: "Placement", snapshot: "Snapshot") -> None:
         *placement.topics,
         *placement.rules,
         *(rule.pattern for rule in placement.leader_rules.values()),
+        *(name.topic for name in placement.preferred_leaders),
+        *(topic for group in placement.apart for topic in group.topics),
+        *placement.requirements,
         *placement.recovery,
         *standing,
     }
@@ -67,4 +68,4 @@ _ASK = "this user needs the ACL Describe on Topic; ask for it, or use another us
 
 
 def _listed(topics: Sequence[str]) -> str:
-    return listed(capped(topics, limit=_SHOWN))
+    return listed(capped(topics, limit=NAMES_SHOWN))
