@@ -266,7 +266,9 @@ def test_a_declared_recovery_that_waits_is_saved_and_resumed(shell: Leaderless) 
     (shell.folder / "placement.yaml").write_text(
         "version: 1\nassignments: {}\nrecovery: {orders: {strategy: aggressive, wait: 5m}}\n"
     )
-    shell.on_cluster("plan", "-o", "plan.json", wanted=2)
+    _, noted = shell.on_cluster("plan", "-o", "plan.json", wanted=2)
+    assert "saved; apply it with: replan apply plan.json --simulated " in noted
+    assert noted.splitlines()[-1].endswith(" --unclean")
     (recovery,) = loads((shell.folder / "plan.json").read_text(), "plan.json").recoveries
     assert recovery.wait_seconds == 300
     shell.on_cluster("apply", "plan.json", "--unclean", "--auto-approve")

@@ -10,7 +10,6 @@ from replan.commands.elections.election_scope import (
     ElectionScope,
     PlacementFiles,
     placement_to_keep,
-    save_elections,
 )
 from replan.commands.elections.recovering import RecoveryOptions, recover
 from replan.commands.frame.output import is_live, keep_inputs, result
@@ -67,7 +66,7 @@ def elect_preferred(
       replan elect preferred --topic 'pay*' --simulated cluster.json --format json
     """
     from replan.commands.inputs.journals import journal_state
-    from replan.commands.inputs.plans import allowed_of, verdict
+    from replan.commands.inputs.plans import allowed_of, save_plan, verdict
     from replan.commands.performing.application import check_free, perform, plan_to_resume
     from replan.planning.elections.preferred import preferred_elections
     from replan.reporting.application.outcome_text import (
@@ -94,7 +93,7 @@ def elect_preferred(
                     return render_elections_json(snapshot.cluster_id, results, outcome, at_rest)
 
         if output is not None:
-            save_elections(elections.plan, output, cluster)
+            save_plan(elections.plan, output, cluster)
             result(render(None))
             return verdict(elections.plan, exit_zero=False)
         ledger = journal_state(cluster, connection, snapshot.cluster_id).ledger

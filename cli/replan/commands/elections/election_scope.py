@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct
 
-from replan.commands.frame.output import note, save
 from replan.commands.inputs.options import DEFAULT_FILES, placement_files
 from replan.commands.inputs.target import LiveTarget
 from replan.errors import BadUsage
@@ -14,7 +13,6 @@ from replan.errors import BadUsage
 if TYPE_CHECKING:
     from replan.model.declared.placement import Placement
     from replan.planning.elections.selection import Selection
-    from replan.planning.plans.plan import Plan
 
 
 class ElectionScope(Struct, frozen=True):
@@ -113,14 +111,3 @@ def placement_to_keep(files: list[Path] | None, cluster: LiveTarget) -> "Placeme
     if files is None and named == DEFAULT_FILES and not DEFAULT_FILES[0].is_file():
         return None
     return load_placement(named)
-
-
-def save_elections(plan: "Plan", output: Path, cluster: LiveTarget) -> None:
-    """Save a plan of elections rather than perform it, and say how it is applied."""
-    from replan.commands.inputs.plans import apply_command
-    from replan.planning.plans.plan_file import dumps
-
-    save(dumps(plan), output)
-    if plan.changes:
-        unclean = " --unclean" if plan.unclean else ""
-        note(f"saved; apply it with: {apply_command(output, cluster)}{unclean}")

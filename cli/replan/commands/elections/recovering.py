@@ -12,7 +12,6 @@ from replan.commands.elections.election_scope import (
     ElectionScope,
     PlacementFiles,
     placement_to_keep,
-    save_elections,
 )
 from replan.commands.elections.tails import SaveTails, save_tails
 from replan.commands.frame.output import is_live, keep_inputs, note, result
@@ -96,7 +95,7 @@ def recover(
     """
     from replan.applying.steps.recovering import with_logs
     from replan.commands.inputs.journals import journal_state
-    from replan.commands.inputs.plans import allowed_of, verdict
+    from replan.commands.inputs.plans import allowed_of, save_plan, verdict
     from replan.commands.performing.application import check_free, plan_to_resume
     from replan.planning.elections.recover import partitions_to_probe, recovery_elections
 
@@ -130,7 +129,7 @@ def recover(
         elif asks:  # who agrees must have seen it
             note(_renderer(method, "text", plan, elections)(None))
         if options.output is not None:
-            save_elections(plan, options.output, cluster)
+            save_plan(plan, options.output, cluster)
             return verdict(plan, exit_zero=False)
         if not plan.changes:
             return plan.left_out

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.commands.frame.output import Color, note, result, result_lines, said_while_long
+from replan.commands.frame.output import Color, note, result, result_lines, said_while_long, save
 from replan.commands.inputs.options import PageForm, ReportForm
 from replan.commands.inputs.target import Observed, Target
 from replan.documents.files import read_text
@@ -24,7 +24,7 @@ from replan.placement_file.units import parse_size
 from replan.planning.comparison.alignment import partition_counts
 from replan.planning.plans import plan_file
 from replan.planning.plans.plan import Plan
-from replan.planning.plans.reasons import Facts
+from replan.planning.plans.reasons import Facts, left_out_text
 from replan.planning.safety.plan_laws import require_lawful
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, Pending, PlanContext, own_text
 from replan.wording import count, duration
@@ -77,17 +77,31 @@ def allowed_of(options: Sequence[str]) -> dict[Measure, int]:
     return allowed
 
 
-def apply_command(saved: Path, cluster: Target) -> str:
+def apply_command(made: Plan, saved: Path, cluster: Target) -> str:
     """What to type to apply a plan to the cluster that it was made for."""
     words = cluster.words() if cluster.snapshot is None else ["--bootstrap-server", "HOST:PORT"]
-    return shlex.join(["replan", "apply", str(saved), *words])
+    unclean = ["--unclean"] if made.unclean else []
+    return shlex.join(["replan", "apply", str(saved), *words, *unclean])
+
+
+def save_plan(made: Plan, output: Path, cluster: Target) -> None:
+    """Save a plan, and say how it is applied."""
+    save(plan_file.dumps(made), output)
+    if made.changes:
+        note(f"saved; apply it with: {apply_command(made, output, cluster)}")
+        if made.refusals:
+            note(
+                f"it leaves out what is refused ({left_out_text(made.refusals)}) and ends with {made.left_out:d}"
+            )
 
 
 def next_command(made: Plan, saved: Path | None, cluster: Target) -> str:
     """What to do with a plan that has been made; `saved`: where -o puts it, and a note says what to type."""
     if not made.changes or saved is not None:
         return ""
-    return f"To apply it: add -o plan.json, then `{apply_command(Path('plan.json'), cluster)}`."
+    return (
+        f"To apply it: add -o plan.json, then `{apply_command(made, Path('plan.json'), cluster)}`."
+    )
 
 
 def verdict(made: Plan, *, exit_zero: bool) -> Exit:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from replan.commands.frame.output import Color, keep_inputs, note, result, save
+from replan.commands.frame.output import Color, keep_inputs, note, result
 from replan.commands.inputs.options import (
     AS,
     COLOR,
@@ -117,6 +117,7 @@ def plan(
         pending_since,
         planning,
         present,
+        save_plan,
         verdict,
     )
     from replan.commands.inputs.rates import chosen_rates
@@ -163,26 +164,11 @@ def plan(
     shown = PlanView(steps=steps, color=color)
     present(made, form, context, shown=shown, limit=limit_of(max_size, form))
     if output is not None:
-        _save(made, output, cluster)
+        save_plan(made, output, cluster)
     note_missing(made, cluster)
     for one in tried:
         note(one.text)
     return Exit.REFUSED if refused else verdict(made, exit_zero=exit_zero)
-
-
-def _save(made: "Plan", output: Path, cluster: JournaledTarget) -> None:
-    """Save a plan, and say how it is applied."""
-    from replan.commands.inputs.plans import apply_command
-    from replan.planning.plans import plan_file
-    from replan.planning.plans.reasons import left_out_text
-
-    save(plan_file.dumps(made), output)
-    if made.changes:
-        note(f"saved; apply it with: {apply_command(output, cluster)}")
-        if made.refusals:
-            note(
-                f"it leaves out what is refused ({left_out_text(made.refusals)}) and ends with {made.left_out:d}"
-            )
 
 
 def show(

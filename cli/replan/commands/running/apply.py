@@ -9,7 +9,7 @@ import typer
 from msgspec.structs import replace
 
 from replan.commands.elections.tails import SaveTails
-from replan.commands.elections.tails import save_tails as save
+from replan.commands.elections.tails import save_tails as save_records
 from replan.commands.frame.output import Color, is_live, note
 from replan.commands.inputs.options import (
     COLOR,
@@ -151,7 +151,7 @@ def apply(
         ):
             note("not approved; nothing was changed")
             return Exit.ERROR
-        save(plan, save_tails, connection)
+        save_records(plan, save_tails, connection)
         settings = replace(
             pace.settings(watched=is_live(sys.stderr)), preserve_throttles=preserve_throttles
         )

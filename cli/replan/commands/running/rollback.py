@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from replan.commands.frame.output import keep_inputs, note, save
+from replan.commands.frame.output import keep_inputs
 from replan.commands.inputs.options import AS, Allow, ExitZero, ReportForm
 from replan.commands.inputs.target import JournaledTarget
 from replan.commands.inputs.unread import note_unread
@@ -63,12 +63,11 @@ def rollback(
     from replan.applying.journal.originals import before
     from replan.applying.views.by_journal import as_planned_from
     from replan.commands.inputs.journals import read_journal
-    from replan.commands.inputs.plans import allowed_of, apply_command, present, verdict
+    from replan.commands.inputs.plans import allowed_of, present, save_plan, verdict
     from replan.placement_file.load import load_placement
     from replan.planning.comparison.cluster_check import check_cluster
     from replan.planning.making.limits import raised
     from replan.planning.making.way_back import way_back
-    from replan.planning.plans import plan_file
     from replan.reporting.plans.plan_context import PlanContext
 
     if cluster.snapshot is not None:
@@ -96,7 +95,5 @@ def rollback(
     context = PlanContext(snapshot=snapshot)
     present(made, form, context)
     if output is not None:
-        save(plan_file.dumps(made), output)
-        if made.changes:
-            note(f"saved; apply it with: {apply_command(output, cluster)}")
+        save_plan(made, output, cluster)
     return verdict(made, exit_zero=exit_zero)

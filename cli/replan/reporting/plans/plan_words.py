@@ -36,9 +36,6 @@ GOES_BACK = frozenset(
     }
 )
 """What only a plan back warns of."""
-FOR_GOOD = (
-    "New partitions cannot be taken away again, and keys map to other partitions from then on."
-)
 
 
 def no_bytes(*, sizes_known: bool) -> str:
@@ -181,7 +178,7 @@ def _by_itself_and_for_good(plan: Plan) -> Iterator[str]:
         yield BY_ITSELF
     yield from (risk_text(r) for r in risks(plan) if r.kind is RiskKind.BLACKLIST_LIFTED)
     if plan.creates:
-        yield FOR_GOOD
+        yield f"{RiskKind.NEW_PARTITIONS.words}."
 
 
 def throttle_text(plan: Plan) -> str:
