@@ -28,7 +28,7 @@ from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.diff import DifferenceKind
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.findings.drift import drift_of
-from replan.planning.findings.drift_classes import Difference, DriftClass, OtherKind
+from replan.planning.findings.drift_classes import Difference, OtherKind
 from replan.planning.findings.health import elr_gone
 from replan.planning.making.limits import Exceeded, over_limits
 from replan.planning.making.planner import plan_of
@@ -161,7 +161,7 @@ def explain_partition(
         else awaited(state, unclean_election=settings.unclean_election),
         min_insync_replicas=configured,
         wanted=entry.declared or None if entry else None,
-        kinds=tuple(d.kind for d in differs if d.drift_class is not DriftClass.IN_FLIGHT),
+        kinds=tuple(d.kind for d in differs if d.is_drift),
         on_the_way=name in drift.converging,
         move=next((m for m in plan.moves if m.partition == name), None),
         sizes_known=plan.sizes_known,

@@ -155,6 +155,7 @@ def _oldest(
 ) -> Iterator[tuple[Mapping[str, str], float]]:
     """Of each class that has a difference."""
     for drift_class in DriftClass:
-        spells = [spell for c in report.of(drift_class) if (spell := report.spell(c)) is not None]
-        if spells and drift_class is not DriftClass.IN_FLIGHT:
+        drifted = (c for c in report.of(drift_class) if c.is_drift)
+        spells = [spell for c in drifted if (spell := report.spell(c)) is not None]
+        if spells:
             yield {"class": drift_class}, min(seconds_of(spell.since) for spell in spells)

@@ -79,10 +79,10 @@ def observed_with_journal(
         note(f"note: {headline(application, resume_command(cluster))}")
     throttles, unknown = ledger.throttles, unknown_throttles(snapshot, ledger)
     if throttles and application is None:
-        note(
-            f"note: {count(throttles, 'throttle setting')} of replan in the cluster; "
-            f"`{resume_command(cluster, 'throttle', 'clear')}` restores what was there before"
-        )
+        from replan.reporting.cluster.status_text import own_throttles_text
+
+        clear = resume_command(cluster, "throttle", "clear")
+        note(f"note: {own_throttles_text(throttles, clear)}")
     if unknown and knows_nothing(ledger):
         note(
             f"note: {count(len(unknown), 'throttle setting')} in the cluster, and no journal that knows whose; "

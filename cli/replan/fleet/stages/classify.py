@@ -14,14 +14,14 @@ from replan.fleet.lake.tables import DRIFT, JUDGED
 from replan.fleet.tasks.work import Work
 from replan.planning.comparison.acknowledged import acknowledgements_of
 from replan.planning.comparison.alignment import partition_rows
-from replan.planning.findings.drift_classes import Difference, DriftClass
+from replan.planning.findings.drift_classes import Difference
 
 ACKNOWLEDGED_CLASS = "acknowledged"
 
 
 def classify(work: Work) -> Mapping[str, pa.Table]:
     """What drifted, by class, and that the cluster was compared."""
-    drifted = drifted_of(work)
+    drifted = work.drift.drifted
     numbers = {
         "digest": [work.placement.digest],
         "partitions": [work.comparison.wanted.table.num_rows],
@@ -44,11 +44,6 @@ def summed(judged: pa.Table) -> pa.Table:
     row |= {name: pc.sum(judged[name]).as_py() for name in numbers}
     row["inputs"] = None if judged["inputs"].null_count else row["inputs"]
     return pa.Table.from_pylist([row], JUDGED.schema)
-
-
-def drifted_of(work: Work) -> list[Difference]:
-    """What drifted; what is on its way has not."""
-    return [c for c in work.drift.differences if c.drift_class is not DriftClass.IN_FLIGHT]
 
 
 def drift_rows(work: Work, differences: Sequence[Difference]) -> pa.Table:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from replan.fleet.lake.tables import COSTS
-from replan.fleet.stages.classify import drift_rows, drifted_of
+from replan.fleet.stages.classify import drift_rows
 from replan.fleet.tasks.work import Work
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.declared.policy import GB
@@ -22,7 +22,7 @@ from replan.planning.plans.moves import source_of
 
 def cost(work: Work) -> Mapping[str, pa.Table]:
     """A row of each partition that a move can put right."""
-    movable_drift = [c for c in drifted_of(work) if c.kind in MOVABLE and c.declared]
+    movable_drift = [c for c in work.drift.drifted if c.kind in MOVABLE and c.declared]
     if not movable_drift:
         return {COSTS.name: COSTS.schema.empty_table()}
     movable = drift_rows(work, movable_drift).to_pylist()

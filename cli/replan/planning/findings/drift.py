@@ -35,7 +35,6 @@ from replan.planning.comparison.overlays import managed
 from replan.planning.findings.drift_classes import (
     PERHAPS_OWN,
     Difference,
-    DriftClass,
     DriftRule,
     OtherKind,
 )
@@ -83,18 +82,19 @@ class Drift(Struct, frozen=True):
     """What the author of the placement has to correct before anything can be planned."""
 
     @property
+    def drifted(self) -> tuple[Difference, ...]:
+        """What drifted; what is on its way has not."""
+        return tuple(d for d in self.differences if d.is_drift)
+
+    @property
     def none(self) -> bool:
-        """Whether nothing differs; what is on its way does not."""
-        return all(d.drift_class is DriftClass.IN_FLIGHT for d in self.differences)
+        """Whether nothing drifted."""
+        return not any(d.is_drift for d in self.differences)
 
     @property
     def partitions(self) -> tuple[Difference, ...]:
         """Differences of the list or the leader of partitions, but for what is on the way."""
-        return tuple(
-            d
-            for d in self.differences
-            if isinstance(d.kind, DifferenceKind) and d.rule is not DriftRule.CONVERGES
-        )
+        return tuple(d for d in self.drifted if isinstance(d.kind, DifferenceKind))
 
     @property
     def standing(self) -> tuple[ThrottleSetting, ...]:
@@ -105,7 +105,7 @@ class Drift(Struct, frozen=True):
     @property
     def converging(self) -> tuple[TopicPartition, ...]:
         """Partitions whose running reassignment, or replan's own running application, leads to the declared list."""
-        on_the_way = (d.name for d in self.differences if d.rule is DriftRule.CONVERGES)
+        on_the_way = (d.name for d in self.differences if not d.is_drift)
         return tuple(name for name in on_the_way if name is not None)
 
 

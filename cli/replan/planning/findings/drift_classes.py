@@ -31,7 +31,7 @@ class DriftClass(StrEnum):
     STALE_THROTTLE = "stale-throttle"
     """A throttle is set that nothing needs and nobody declares."""
     REVIEW_DUE = "review-due"
-    """An entry of a blacklist is in force after its `reviewBy`."""
+    """An entry of a blacklist is there after its `reviewBy`."""
     UNKNOWN = "unknown"
     """None of the rules fits."""
 
@@ -128,6 +128,11 @@ class Difference(Struct, frozen=True):
     def drift_class(self) -> DriftClass:
         """Who must act."""
         return CLASS_OF[self.rule]
+
+    @property
+    def is_drift(self) -> bool:
+        """Whether it counts as drift; what is on its way does not."""
+        return self.drift_class is not DriftClass.IN_FLIGHT
 
     @property
     def name(self) -> TopicPartition | None:

@@ -232,6 +232,14 @@ def _subject_json(result: AnyResult) -> Mapping[str, object]:
             return {"scope": setting.scope, "name": setting.name, "setting": setting.key}
 
 
+def own_throttles_text(number: int, clear: str | None) -> str:
+    """So many settings of replan's, and when they go; `clear`: what to type where no application is open."""
+    ends = "restored when the application ends"
+    if clear is not None:
+        ends = f"`{clear}` restores what was there before"
+    return f"{count(number, 'throttle setting')} of replan in the cluster; {ends}"
+
+
 def throttle_lines(unknown: Sequence[OwnedThrottle]) -> list[str]:
     """The throttle settings that no journal here knows, and what can be done."""
     if not unknown:
@@ -339,13 +347,8 @@ class ClusterStatus(Struct, frozen=True, kw_only=True):
             text = "The journal cannot be read: whether an application is open is not known."
             lines.append(line(Span(text, Tone.CHANGES)))
         if self.own_throttles:
-            settings = count(self.own_throttles, "throttle setting")
-            ends = (
-                f"`{self.clear}` restores what was there before"
-                if application is None
-                else "restored when the application ends"
-            )
-            lines += plain([f"{settings} of replan in the cluster; {ends}"])
+            clear = self.clear if application is None else None
+            lines += plain([own_throttles_text(self.own_throttles, clear)])
         return [*lines, *plain(throttle_lines(self.unknown_throttles))]
 
 

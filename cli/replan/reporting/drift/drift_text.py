@@ -8,6 +8,7 @@ class its topics, for each topic its rows `[PARTITION, KIND, DECLARED, HAS]` wit
 that was asked for; what is no topic's stands under its own name with null for the partition.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import asdict
@@ -124,18 +125,13 @@ def since(report: DriftReport, difference: Difference) -> str:
 
 def by_class(report: DriftReport) -> str:
     """How many differences each class has: `2 operator, 1 failure`."""
-    tally = report.tally()
-    return ", ".join(
-        f"{tally[c]:,} {c}" for c in CLASSES if tally[c] and c is not DriftClass.IN_FLIGHT
-    )
+    tally = Counter(difference.drift_class for difference in report.drift.drifted)
+    return ", ".join(f"{tally[c]:,} {c}" for c in CLASSES if tally[c])
 
 
 def total(report: DriftReport) -> int:
     """How many differences there are; what is on its way is none."""
-    tally = report.tally()
-    return sum(
-        number for drift_class, number in tally.items() if drift_class is not DriftClass.IN_FLIGHT
-    )
+    return len(report.drift.drifted)
 
 
 def drift_summary(report: DriftReport) -> str:
