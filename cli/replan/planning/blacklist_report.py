@@ -1,7 +1,5 @@
 """What the entries of a leader blacklist do at this moment, and the orders that come back when they go."""
 
-from enum import StrEnum
-
 import numpy as np
 from msgspec import Struct
 
@@ -17,17 +15,18 @@ from replan.planning.comparison.blacklist import (
     within,
 )
 from replan.planning.comparison.cluster_check import check_cluster
+from replan.wording import WordedName
 
 
-class EntryState(StrEnum):
+class EntryState(WordedName):
     """Whether an entry counts."""
 
-    IN_FORCE = "in-force"
-    ENDED = "ended"
+    IN_FORCE = ("in-force", "in force")
+    ENDED = ("ended", "ended: its broker has caught up, take it out")
     """Its broker has caught up (`until: caught-up`)."""
-    UNREGISTERED = "unregistered"
+    UNREGISTERED = ("unregistered", "no effect: its broker is not registered")
     """Its broker is not registered: it does nothing."""
-    RACK_UNKNOWN = "rack-unknown"
+    RACK_UNKNOWN = ("rack-unknown", "orders stay: its broker is down, and its rack is not known")
     """It is that of a rack, and nobody knows whether its broker is in it: the order of what it reaches stays."""
 
 

@@ -9,7 +9,6 @@ before them, which is what they are restored to.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import StrEnum
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +42,7 @@ from replan.model.configs import (
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import OwnApplication, Snapshot
 from replan.planning.plans.plan import Plan
+from replan.wording import WordedName
 
 NOT_LOOKED_UP: Mapping[RequestSubject, HoldReason] = {}
 
@@ -196,24 +196,24 @@ Stay = Mapping[SettingName, str | None]
 """The settings that ended applications have set to stay."""
 
 
-class Owner(StrEnum):
+class Owner(WordedName):
     """Whose a throttle setting is."""
 
-    COPIES = "replan"
+    COPIES = ("replan", "replan's, while copies run")
     """replan's, for the copies of an application."""
-    RUNNING = "replan-running"
+    RUNNING = ("replan-running", "replan's, for reassignments of other tools")
     """replan's, for reassignments of other tools (`throttle RATE --running`)."""
-    SILENT = "replan-silent"
+    SILENT = ("replan-silent", "replan's, when it was set; the broker is down")
     """replan's, as it was set: the broker is down, and does not say whether it still is."""
-    KEPT = "kept"
+    KEPT = ("kept", "replan's, kept on purpose")
     """replan's, left in place on purpose."""
-    DECLARED = "declared"
+    DECLARED = ("declared", "replan's, declared to stay")
     """replan's, declared to stay."""
-    OTHER = "other"
+    OTHER = ("other", "not in the journal: another tool's, or declared to stay a long time ago")
     """Not in the journal: another tool's, or declared to stay a long time ago."""
-    DEFAULT = "cluster-default"
+    DEFAULT = ("cluster-default", "default of all brokers")
     """The dynamic default of all brokers."""
-    UNUSED = "not-used"
+    UNUSED = ("not-used", "from the broker's file; Kafka does not use it")
     """A value of a broker's file: shown by Kafka, and not used (ConfigHelper)."""
 
 

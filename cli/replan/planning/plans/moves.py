@@ -15,54 +15,38 @@ from replan.model.configs import TopicSettings
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState, effective_min_isr
 from replan.planning.change import Change
+from replan.wording import WordedName
 
 
-class ReasonKind(StrEnum):
+class ReasonKind(WordedName):
     """What asks for a move, and which fields say more."""
 
-    DECLARED = "declared"
+    DECLARED = ("declared", "declared replicas")
     """An explicit list has other replicas."""
-    DRAIN = "drain"
+    DRAIN = ("drain", "broker {broker} is drained{note}")
     """`broker` is to hold nothing; `note`: why."""
-    RULE = "rule"
+    RULE = ("rule", "rule {rule}{key}")
     """The entry of `assignments` that is called `rule`, by its `key`."""
-    BALANCE = "balance"
+    BALANCE = ("balance", "balance")
     """The list keeps its rule, and moves for the balance of all."""
-    ORDER = "order"
+    ORDER = ("order", "declared order{by_rule}")
     """An explicit list has another order, or the racks of the entry of `preferredLeaders` that is called `rule`."""
-    LEADER = "leader"
+    LEADER = ("leader", "leader is {leader}, first of the list is {broker}")
     """`leader` leads, and not `broker`, the first of the list."""
-    PREFERRED_LEADER = "preferred-leader"
+    PREFERRED_LEADER = ("preferred-leader", "preferred leader {broker}{by_rule}")
     """`broker` is the preferred leader: by id, or by the entry of `preferredLeaders` that is called `rule`."""
-    LEADER_BLACKLIST = "leader-blacklist"
+    LEADER_BLACKLIST = ("leader-blacklist", "broker {broker} is on the leader blacklist{note}")
     """`broker` is to lead nothing; `note`: why."""
-    LAST_LEADER = "last-leader"
+    LAST_LEADER = ("last-leader", "broker {broker} stands last (lastLeaders)")
     """`broker` is to stand last, by `lastLeaders`."""
-    REMEMBERED_ORDER = "remembered-order"
+    REMEMBERED_ORDER = ("remembered-order", "the order from before a recovery")
     """The order from before a recovery changed it."""
-    BLACKLIST_LIFTED = "blacklist-lifted"
+    BLACKLIST_LIFTED = ("blacklist-lifted", "broker {broker} is no longer on the leader blacklist")
     """The order from before the leader blacklist changed it, on which `broker` is no longer."""
-    GIVEN_UP = "given-up"
+    GIVEN_UP = ("given-up", "the list from before a move that was given up")
     """The list from before a move that was given up after it had begun to add replicas."""
-    BACK = "back"
+    BACK = ("back", "back to before application {application}")
     """Where it was before application `note` touched it."""
-
-
-REASON_WORDS: Mapping[ReasonKind, str] = {
-    ReasonKind.DECLARED: "declared replicas",
-    ReasonKind.DRAIN: "broker {broker} is drained{note}",
-    ReasonKind.RULE: "rule {rule}{key}",
-    ReasonKind.BALANCE: "balance",
-    ReasonKind.ORDER: "declared order{by_rule}",
-    ReasonKind.LEADER: "leader is {leader}, first of the list is {broker}",
-    ReasonKind.PREFERRED_LEADER: "preferred leader {broker}{by_rule}",
-    ReasonKind.LEADER_BLACKLIST: "broker {broker} is on the leader blacklist{note}",
-    ReasonKind.LAST_LEADER: "broker {broker} stands last (lastLeaders)",
-    ReasonKind.REMEMBERED_ORDER: "the order from before a recovery",
-    ReasonKind.BLACKLIST_LIFTED: "broker {broker} is no longer on the leader blacklist",
-    ReasonKind.GIVEN_UP: "the list from before a move that was given up",
-    ReasonKind.BACK: "back to before application {application}",
-}
 
 
 class MoveReason(Form, frozen=True):
@@ -89,7 +73,7 @@ class MoveReason(Form, frozen=True):
 
     def __str__(self) -> str:
         """A clause without an end: `rule clicks; broker 2 is on the leader blacklist: disk`."""
-        text = REASON_WORDS[self.kind].format(
+        text = self.kind.words.format(
             broker=self.broker,
             leader=self.leader,
             rule=self.rule,

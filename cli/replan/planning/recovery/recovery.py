@@ -1,7 +1,5 @@
 """A partition that is to be led again, as a plan holds it: what was found, who is to lead, and what that loses."""
 
-from collections.abc import Mapping
-from enum import StrEnum
 from functools import cached_property
 
 from msgspec import field
@@ -11,27 +9,20 @@ from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.planning.change import PlannedStep, Rank
 from replan.planning.recovery.candidates import Candidate, Loss
 from replan.planning.recovery.log_forms import CandidateForm, read_candidate
+from replan.wording import WordedName
 
 
-class RecoveryMethod(StrEnum):
+class RecoveryMethod(WordedName):
     """By what a leader is chosen."""
 
-    BALANCED = "balanced"
+    BALANCED = ("balanced", "the best log")
     """The best log, where no better one may return."""
-    AGGRESSIVE = "aggressive"
+    AGGRESSIVE = ("aggressive", "the best log that answers")
     """The best log of those that answer."""
-    UNCLEAN = "unclean"
+    UNCLEAN = ("unclean", "the first live replica, as Kafka chooses")
     """As Kafka does: the first live replica of the list."""
-    DESIGNATED = "designated"
+    DESIGNATED = ("designated", "the one that was named")
     """The one that was named."""
-
-
-METHOD_WORDS: Mapping[RecoveryMethod, str] = {
-    RecoveryMethod.BALANCED: "the best log",
-    RecoveryMethod.AGGRESSIVE: "the best log that answers",
-    RecoveryMethod.UNCLEAN: "the first live replica, as Kafka chooses",
-    RecoveryMethod.DESIGNATED: "the one that was named",
-}
 
 
 class Recovery(Form, PlannedStep, frozen=True, kw_only=True, dict=True):
@@ -97,7 +88,7 @@ class Recovery(Form, PlannedStep, frozen=True, kw_only=True, dict=True):
 
     def __str__(self) -> str:
         """Who is to lead, and why."""
-        how = "cleanly" if self.clean else f"unclean, by {METHOD_WORDS[self.method]}"
+        how = "cleanly" if self.clean else f"unclean, by {self.method.words}"
         return f"no leader -> {self.chosen}  ({how})"
 
     @property

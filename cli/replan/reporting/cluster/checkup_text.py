@@ -1,14 +1,13 @@
 """The findings of `doctor`, the leader blacklist, and throttles with whose each is, as text and JSON."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from msgspec.structs import asdict
 
 from replan.applying.views.by_journal import OwnedThrottle, Owner
 from replan.model.access import ClockDifference
 from replan.model.configs import LEADER_RATE, LEADER_REPLICAS, LOG_DIRS_RATE, ConfigScope
-from replan.planning.blacklist_report import BlacklistReport, EntryReport, EntryState
+from replan.planning.blacklist_report import BlacklistReport, EntryReport
 from replan.planning.findings.checkup import Check, CheckKind, Level, Missing
 from replan.reporting.json_report import json_report
 from replan.reporting.lines import aligned_lines
@@ -20,13 +19,6 @@ NOT_DECLARED = (
     "The placement does not say who is on the leader blacklist (blacklists.leaders), so an earlier one goes on; an "
     "empty list ends it."
 )
-ENTRY_STATE_WORDS: Mapping[EntryState, str] = {
-    EntryState.IN_FORCE: "in force",
-    EntryState.ENDED: "ended: its broker has caught up, take it out",
-    EntryState.UNREGISTERED: "no effect: its broker is not registered",
-    EntryState.RACK_UNKNOWN: "orders stay: its broker is down, and its rack is not known",
-}
-
 TO_BE_REVIEWED = "; to be reviewed"
 
 
@@ -51,7 +43,7 @@ def _row(of: EntryReport) -> tuple[str, ...]:
     numbers = (of.replicas, of.leads, of.behind, of.last)
     return (
         str(of.entry.broker),
-        ENTRY_STATE_WORDS[of.state] + (TO_BE_REVIEWED if of.review_due else ""),
+        of.state.words + (TO_BE_REVIEWED if of.review_due else ""),
         *(f"{n:,}" for n in numbers),
         _entry(of),
     )
@@ -102,20 +94,6 @@ def _json(of: EntryReport) -> dict[str, object]:
     return {key: value for key, value in members.items() if value is not None}
 
 
-WHOSE: Mapping[Owner, str] = MappingProxyType(
-    {
-        Owner.COPIES: "replan's, while copies run",
-        Owner.RUNNING: "replan's, for reassignments of other tools",
-        Owner.SILENT: "replan's, when it was set; the broker is down",
-        Owner.KEPT: "replan's, kept on purpose",
-        Owner.DECLARED: "replan's, declared to stay",
-        Owner.OTHER: "not in the journal: another tool's, or declared to stay a long time ago",
-        Owner.DEFAULT: "default of all brokers",
-        Owner.UNUSED: "from the broker's file; Kafka does not use it",
-    }
-)
-
-
 def render_throttles(throttles: Sequence[OwnedThrottle], observed_at: str) -> str:
     """Rates by broker, then lists by topic; ends with a newline."""
     if not throttles:
@@ -141,7 +119,7 @@ def _value(throttle: OwnedThrottle) -> str:
 
 
 def _whose(throttle: OwnedThrottle) -> str:
-    text = WHOSE[throttle.owner]
+    text = throttle.owner.words
     if (
         throttle.owner not in {Owner.COPIES, Owner.RUNNING, Owner.KEPT, Owner.SILENT}
         or throttle.setting.scope is ConfigScope.TOPIC
