@@ -102,12 +102,11 @@ class Vector(Struct, frozen=True):
     elr: bool
     steps: tuple[Step, ...]
 
-    @property
-    def by_version(self) -> bool:
-        """Whether it tells versions apart."""
+    def differs(self, one: str, other: str) -> bool:
+        """Whether it says something else of one version than of the other."""
         checks = (check.versions for step in self.steps for check in step.checks)
         of_lines = (self.versions, *(step.versions for step in self.steps), *checks)
-        return any(versions != Versions() for versions in of_lines)
+        return any(versions.hold(one) != versions.hold(other) for versions in of_lines)
 
 
 def directories(broker: int) -> tuple[str, ...]:
