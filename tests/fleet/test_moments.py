@@ -272,7 +272,7 @@ def test_a_damaged_file_of_results_is_named_and_without_its_day_all_is_found_aga
     for hour in (-22, -21, 1, 2, 3):
         clusters.arrive(hour, BAD)
         clusters.run(hour + 0.1)
-    before = clusters.rows()
+    before = clusters.rows(*TABLES, PLANS)
     (listed, *_) = [f for f in clusters.lake.files(DRIFT)["eu"] if f.day == BEGIN.date()]
     damaged = Path(clusters.lake.place(DRIFT), listed.path)
     damaged.write_bytes(b"torn")
@@ -283,7 +283,7 @@ def test_a_damaged_file_of_results_is_named_and_without_its_day_all_is_found_aga
         known = DeltaTable(clusters.lake.place(table))
         known.delete(f"cluster = 'eu' AND day = '{BEGIN.date()}'")
     clusters.run(4.1)
-    assert clusters.rows() == before
+    assert clusters.rows(*TABLES, PLANS) == before
 
 
 def test_what_is_older_than_the_history_of_its_cluster_stays_out_of_it(clusters: Clusters) -> None:

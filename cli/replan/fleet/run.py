@@ -224,7 +224,7 @@ def commit(
     _unsay_inputs(lake, before, name)
     if Stage.CLASSIFY in stages:
         compared = [task for task in before if (task.hour, Stage.CLASSIFY.value) not in failed]
-        others = [task.hour for task in compared if not is_judged(task, before[task])]
+        others = [t.hour for t in compared if before[t].num_rows and not is_judged(t, before[t])]
         _remove_unasked(lake, others, stages, name)
     same = [task.hour for task in todo.done]
     hours_of: dict[str, Sequence[Hour]] = {}
