@@ -176,13 +176,13 @@ class Node(Struct, eq=False):
         """Make the error that says what is wrong with this value."""
         return BadFile(f"{self.source}: {self.path()}: {what}")
 
-    def mapping(self, known: Collection[str]) -> Mapping[str, object]:
+    def mapping(self, keys: Collection[str]) -> Mapping[str, object]:
         """This value as an object that has no other keys than the known ones."""
         if not isinstance(self.value, dict):
             raise self.wrong(f"expected an object, found {shown(self.value)}")
         for key in self.value:
-            if key not in known:
-                raise self.wrong(f"unknown key {shown(key)}; {advice(key, known)}")
+            if key not in keys:
+                raise self.wrong(f"unknown key {shown(key)}; {advice(key, keys)}")
         return self.value
 
     def child(self, key: str) -> "Node":
@@ -281,11 +281,11 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def advice(key: object, known: Collection[str]) -> str:
+def advice(key: object, keys: Collection[str]) -> str:
     """What may be meant by an unknown key."""
     from difflib import get_close_matches
 
-    close = get_close_matches(str(key)[:60], known, n=1)
+    close = get_close_matches(str(key)[:60], keys, n=1)
     if close:
         return f'did you mean "{close[0]}"?'
-    return "known keys: " + ", ".join(sorted(known))
+    return "known keys: " + ", ".join(sorted(keys))

@@ -121,12 +121,12 @@ def _complaint(message: str, value: object, kind: type, path: list[tuple[str, st
     if match := re.fullmatch(r"Object missing required field `(.+)`", message):
         return f'"{match[1]}" is missing'
     if match := re.fullmatch(r"Object contains unknown field `(.+)`", message):
-        return f"unknown key {shown(match[1])}; {advice(match[1], [str(key) for key in _known(kind, path)])}"
+        return f"unknown key {shown(match[1])}; {advice(match[1], [str(key) for key in _allowed(kind, path)])}"
     if not message.startswith(("Expected ", "Invalid ", "Integer ")):
         return message
     at = _value_at(value, path)
     if message.startswith("Invalid enum value"):
-        wanted = " or ".join(shown(known) for known in _known(kind, path))
+        wanted = " or ".join(shown(one) for one in _allowed(kind, path))
     else:
         wanted = re.sub(r"^Expected `(.+?)`(?:, got .*)?", lambda m: _kinds(m[1]), message)
         for symbol, words in _LIMITS.items():
@@ -170,7 +170,7 @@ def _value_at(value: object, path: list[tuple[str, str]]) -> object:
     return value
 
 
-def _known(kind: type, path: list[tuple[str, str]]) -> Iterator[object]:
+def _allowed(kind: type, path: list[tuple[str, str]]) -> Iterator[object]:
     """The keys, or the words, that may stand at a path."""
     kinds: list[Type] = [type_info(kind)]
     for key, _ in path:

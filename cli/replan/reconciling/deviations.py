@@ -116,11 +116,11 @@ def differing_lists(looked: Looked) -> list[TopicPartition]:
 
 def deviations(looked: Looked, history: History) -> tuple[FoundDeviation, ...]:
     """All that is not as it is declared."""
-    by_key = {f.key: f for f in _found(looked, history)}
+    by_key = {f.key: f for f in _deviations(looked, history)}
     return tuple(by_key.values())
 
 
-def _found(looked: Looked, history: History) -> Iterator[FoundDeviation]:
+def _deviations(looked: Looked, history: History) -> Iterator[FoundDeviation]:
     yield from _brokers_down(looked)
     yield from _full(looked)
     balancing = for_balance(looked.comparison)
@@ -164,10 +164,10 @@ def _asks_of(one: Difference) -> Iterable[int]:
     """The brokers without which it cannot be put right: nobody leaves a list before all of the new one are in sync."""
     if one.rule is DriftRule.LOG_DIR_DRAINED and one.broker is not None:
         return (one.broker,)
-    return asked_of(one.declared, one.observed)
+    return changed_brokers(one.declared, one.observed)
 
 
-def asked_of(target: Sequence[BrokerId], before: Sequence[BrokerId]) -> Sequence[BrokerId]:
+def changed_brokers(target: Sequence[BrokerId], before: Sequence[BrokerId]) -> Sequence[BrokerId]:
     """The brokers without which a list does not become another one: all of it where members change, and whoever is to
     lead where only their order does."""
     if set(target) != set(before):
@@ -319,11 +319,11 @@ def _full_of(looked: Looked, above: Fraction) -> tuple[FullLogDir, ...]:
         return full
     by_rule = frozenset(partitions_in(aligned.snapshot, placed(aligned)[0]))
     brokers = {directory.broker for directory in full if directory.leaving}
-    stays = _asked_back(looked, dict.fromkeys(brokers, by_rule), frozenset())
+    stays = _wanted_back(looked, dict.fromkeys(brokers, by_rule), frozenset())
     for _ in range(SEARCHES):
         full = full_log_dirs(aligned, above, stays)
         leaving = _leaving(full)
-        back = _asked_back(looked, leaving, frozenset().union(*leaving.values()))
+        back = _wanted_back(looked, leaving, frozenset().union(*leaving.values()))
         if not any(back.values()):
             return full
         stays = {broker: stays[broker] | back.get(broker, frozenset()) for broker in brokers}
@@ -341,7 +341,7 @@ def _leaving(full: Iterable[FullLogDir]) -> dict[BrokerId, frozenset[TopicPartit
     return leaving
 
 
-def _asked_back(
+def _wanted_back(
     looked: Looked,
     leaving: Mapping[BrokerId, frozenset[TopicPartition]],
     sized: frozenset[TopicPartition],

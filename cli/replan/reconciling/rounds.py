@@ -23,7 +23,7 @@ from replan.reconciling.decision import FoundDeviation, Judged
 from replan.reconciling.deviations import (
     LOG_DIRS_KEY,
     Looked,
-    asked_of,
+    changed_brokers,
     compared_without_brokers,
     facts_of,
     needs,
@@ -86,7 +86,7 @@ def _without_waiting(
 ) -> tuple[tuple[FoundDeviation, ...], Plan]:
     """A part of what is due, and its plan, without what waits for brokers that are down."""
     plan, down = plan_due(placement, looked, part), facts_of(looked.snapshot).down
-    brokers_of = ((m.partition, asked_of(m.target, m.original)) for m in plan.moves)
+    brokers_of = ((m.partition, changed_brokers(m.target, m.original)) for m in plan.moves)
     waits = {name: why for name, brokers in brokers_of if (why := needs(brokers, down))}
     if waits:
         names = ((f, tuple(n for n in f.partitions if n not in waits)) for f in part)

@@ -289,8 +289,8 @@ def error_text(error: ReplanError) -> str:
 
 
 REACHED: dict[str, HasReached] = {
-    "expanded": lambda own, found: set(own.target) <= set(found.replicas),
-    "in-sync": lambda own, found: set(own.target) <= set(found.isr),
-    "assigned": lambda own, found: own.target == found.replicas,
-    "done": lambda own, _found: own.status is Status.DONE,
+    "expanded": lambda own, state: set(own.target) <= set(state.replicas),
+    "in-sync": lambda own, state: set(own.target) <= set(state.isr),
+    "assigned": lambda own, state: own.target == state.replicas,
+    "done": lambda own, _state: own.status is Status.DONE,
 }

@@ -155,7 +155,7 @@ class Boundary(Struct):
     def begins(self, partitions: Iterable[TopicPartition]) -> None:
         """A request for these follows."""
         for name in partitions:
-            self.transcript.asked(name)
+            self.transcript.request_follows(name)
 
     def cross(self, effect: Callable[[], _T], *texts: str) -> _T:
         """Record one effect and perform it, unless the process dies before it; it may die after it."""
@@ -217,7 +217,7 @@ class RecordedWriter(Struct, frozen=True):
         allow_replication_factor_change: bool,
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for lists."""
-        asked = [
+        requests = [
             f"asks {name}: {self.boundary.name_of(name, wanted)}"
             for name, wanted in sorted(lists.items())
         ]
@@ -226,7 +226,7 @@ class RecordedWriter(Struct, frozen=True):
             lambda: self.real.reassign(
                 lists, allow_replication_factor_change=allow_replication_factor_change
             ),
-            *asked,
+            *requests,
         )
 
     def elect(
@@ -234,31 +234,31 @@ class RecordedWriter(Struct, frozen=True):
     ) -> Mapping[TopicPartition, Answer]:
         """Ask for elections."""
         self.boundary.begins(partitions)
-        asked = (f"asks {name}: elect ({kind.name.lower()})" for name in sorted(partitions))
-        return self._recorded(lambda: self.real.elect(partitions, kind), *asked)
+        requests = (f"asks {name}: elect ({kind.name.lower()})" for name in sorted(partitions))
+        return self._recorded(lambda: self.real.elect(partitions, kind), *requests)
 
     def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """Add partitions."""
-        asked = (
+        requests = (
             f"asks {topic}: {new.count} partitions, new {' '.join(map(brokers, new.lists))}"
             for topic, new in sorted(added.items())
         )
-        return self._recorded(lambda: self.real.create_partitions(added), *asked)
+        return self._recorded(lambda: self.real.create_partitions(added), *requests)
 
     def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
         """Copy replicas to other log directories."""
-        asked = [f"asks {name}: to {path} on {b}" for (name, b), path in sorted(paths.items())]
-        return self._recorded(lambda: self.real.move_logs(paths), *asked)
+        requests = [f"asks {name}: to {path} on {b}" for (name, b), path in sorted(paths.items())]
+        return self._recorded(lambda: self.real.move_logs(paths), *requests)
 
     def alter_configs(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         """Change configurations."""
-        asked = f"throttles: {changes_in_words(changes)}"
-        return self._recorded(lambda: self.real.alter_configs(changes), asked)
+        request = f"throttles: {changes_in_words(changes)}"
+        return self._recorded(lambda: self.real.alter_configs(changes), request)
 
     def _recorded(
-        self, request: Callable[[], Mapping[_T, Answer]], *asked: str
+        self, request: Callable[[], Mapping[_T, Answer]], *requests: str
     ) -> Mapping[_T, Answer]:
-        answers = self.boundary.cross(request, *asked)
+        answers = self.boundary.cross(request, *requests)
         for subject, answer in answers.items():
             text = answer_in_words(answer)
             if text is not None:

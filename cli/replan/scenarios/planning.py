@@ -262,8 +262,8 @@ def _ledger(ledger: Ledger) -> Iterator[str]:
                 ours = ", ".join(rate(int(r)) for r in record.ours) + _kept(record)
                 yield f"  broker {record.broker} {SIDES[record.config]} rate: {before} before, ours {ours}"
             case Order():
-                left = f", now {brokers(record.left)}" if record.left else ""
-                yield f"remembered: {record.partition} {brokers(record.replicas)}{left}"
+                given_up = f", now {brokers(record.left)}" if record.left else ""
+                yield f"remembered: {record.partition} {brokers(record.replicas)}{given_up}"
             case _:
                 pass
 
@@ -275,8 +275,8 @@ def _kept(record: SavedReplicaList | SavedRate) -> str:
 def _own(own: MoveRecord) -> str:
     if own.asked is None:
         return own.status
-    asked = (
+    last = (
         f"{own.asked.kind} {brokers(own.asked.replicas)}" if own.asked.replicas else own.asked.kind
     )
     sure = "" if own.asked.confirmed else " (outcome not known yet)"
-    return f"{own.status}, asked for {asked}{sure}"
+    return f"{own.status}, asked for {last}{sure}"

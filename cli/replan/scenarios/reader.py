@@ -127,7 +127,7 @@ class Transcript:
         if parts:
             self.add(now, f"{name}: {', '.join(parts)}")
 
-    def asked(self, name: TopicPartition) -> None:
+    def request_follows(self, name: TopicPartition) -> None:
         """A request for a partition follows: its wait is over."""
         self._holds.pop(name, None)
 

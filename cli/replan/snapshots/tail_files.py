@@ -95,19 +95,19 @@ def write_content(folder: Path, file: str, content: Iterable[bytes]) -> str:
     return digest.hexdigest()
 
 
-def known_files(folder: Path, cluster_id: str) -> dict[str, TopicId]:
+def saved_topic_ids(folder: Path, cluster_id: str) -> dict[str, TopicId]:
     """The files that a folder has whole, with the topic of each; raises BadFile where it is another cluster's."""
-    return {tail.file: tail.topic_id for tail in _known(folder, cluster_id)}
+    return {tail.file: tail.topic_id for tail in _saved_tails(folder, cluster_id)}
 
 
 def write_index(folder: Path, cluster_id: str, tails: Sequence[TailForm]) -> None:
     """Write the index of a folder, or add to the one that is there; raises BadFile."""
-    index = IndexForm("replan.tails", 1, cluster_id, (*_known(folder, cluster_id), *tails))
+    index = IndexForm("replan.tails", 1, cluster_id, (*_saved_tails(folder, cluster_id), *tails))
     text = json.dumps(to_builtins(index), indent=2)
     write_file(folder / INDEX, text + "\n")
 
 
-def _known(folder: Path, cluster_id: str) -> tuple[TailForm, ...]:
+def _saved_tails(folder: Path, cluster_id: str) -> tuple[TailForm, ...]:
     if not (folder / INDEX).exists():
         return ()
     before = read_index(folder)
@@ -165,7 +165,7 @@ class Replays:
     """How far all ends of logs of a folder are; what happens is written down before it counts."""
 
     def __init__(self, text: str, out: FileIO | None = None) -> None:
-        self._found: dict[str, tuple[Replayed, ...]] = {}
+        self._replayed: dict[str, tuple[Replayed, ...]] = {}
         self._rounds = 0
         self._out = out
         for line in text.splitlines():
@@ -176,18 +176,18 @@ class Replays:
 
     def of(self, tail: TailForm) -> Replayed:
         """How far one is, in the last round that it is part of."""
-        latest = self._found.get(tail.file, (_NOTHING,))[-1]
+        latest = self._replayed.get(tail.file, (_NOTHING,))[-1]
         return replace(latest, to=max(latest.to, tail.begin))
 
     def since(self, tail: TailForm, begun: int) -> int:
         """Up to where one was produced in this round or a later one."""
-        of_file = self._found.get(tail.file, ())
+        of_file = self._replayed.get(tail.file, ())
         return max(tail.begin, *(r.to for r in of_file if r.round >= begun), _NOTHING.to)
 
     def asked_again(self, tails: Sequence[TailForm]) -> "Replays":
         """What `again` would make of it; nothing is written."""
         copy = Replays("")
-        copy._found, copy._rounds = dict(self._found), self._rounds
+        copy._replayed, copy._rounds = dict(self._replayed), self._rounds
         copy.again(tails)
         return copy
 
@@ -226,13 +226,13 @@ class Replays:
         if what == "again":
             self._rounds += 1
             for file in words:
-                self._found[file] = (
-                    *self._found.get(file, ()),
+                self._replayed[file] = (
+                    *self._replayed.get(file, ()),
                     replace(_NOTHING, round=self._rounds),
                 )
             return
         file, *offsets = words
-        *before, last = self._found.get(file, (_NOTHING,))
+        *before, last = self._replayed.get(file, (_NOTHING,))
         match what:
             case "sending":
                 last = replace(last, to=int(offsets[0]), unknown_to=int(offsets[1]))
@@ -240,7 +240,7 @@ class Replays:
                 last = replace(last, to=int(offsets[0]), unknown_to=None)
             case _:
                 last = replace(last, unknown_to=None)
-        self._found[file] = (*before, last)
+        self._replayed[file] = (*before, last)
 
 
 def read_replays(folder: Path) -> Replays:

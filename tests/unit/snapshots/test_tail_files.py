@@ -10,9 +10,9 @@ from replan.snapshots.api import (
     INDEX,
     TailForm,
     file_name,
-    known_files,
     read_index,
     read_tail_batches,
+    saved_topic_ids,
     write_content,
     write_index,
 )
@@ -47,7 +47,7 @@ def test_what_was_saved_is_read_back_and_more_is_added(tmp_path: Path) -> None:
 
     assert index.tails == (first, second)
     assert [read_tail_batches(folder, tail) for tail in index.tails] == [b"batches", b"others"]
-    assert known_files(folder, "cluster") == dict.fromkeys((first.file, second.file), "t")
+    assert saved_topic_ids(folder, "cluster") == dict.fromkeys((first.file, second.file), "t")
 
 
 def test_a_file_that_is_not_what_was_saved_is_refused(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_another_clusters_folder_is_not_added_to(tmp_path: Path) -> None:
     with pytest.raises(BadFile, match="cluster one"):
         write_index(tmp_path, "other", [])
     with pytest.raises(BadFile, match="cluster one"):
-        known_files(tmp_path, "other")
+        saved_topic_ids(tmp_path, "other")
 
 
 def test_a_log_that_is_cut_at_the_same_place_twice_has_two_files() -> None:

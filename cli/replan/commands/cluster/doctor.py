@@ -144,6 +144,6 @@ def _throttles(
     from replan.planning.findings.checkup import throttles_check
     from replan.planning.findings.left_throttles import left_throttles
 
-    left = {setting for setting, _ in left_throttles(snapshot)}
-    named = [str(t.setting) for t in nobodys(throttles) if t.setting in left]
+    needless = {setting for setting, _ in left_throttles(snapshot)}
+    named = [str(t.setting) for t in nobodys(throttles) if t.setting in needless]
     return throttles_check(leftover, named)

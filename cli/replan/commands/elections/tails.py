@@ -48,12 +48,12 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
 
     from replan.model.control_plane import Wanted
     from replan.planning.recovery.candidates import tails as dropped
-    from replan.snapshots.tail_files import known_files, write_index
+    from replan.snapshots.tail_files import saved_topic_ids, write_index
 
     wanted = Wanted(partitions=[r.partition for r in plan.unclean])
     look = connection.control_plane.look(wanted)
     _check_shown(look, wanted.partitions)
-    saved_files = known_files(folder, plan.cluster_id)
+    saved_files = saved_topic_ids(folder, plan.cluster_id)
     saved: list[TailForm] = []
     remote: list[str] = []
     for recovery in plan.unclean:

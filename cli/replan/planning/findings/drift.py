@@ -180,7 +180,7 @@ def _differences(
 ) -> list[Difference]:
     """All of them, in the order of a report."""
     placement, snapshot = comparison.aligned.placement, comparison.observed
-    left = left_throttles(snapshot, placement.standing)
+    throttles = left_throttles(snapshot, placement.standing)
     lying: tuple[LogMove | NoRoomLeft, ...] = (*drains.moves, *drains.no_room)
     of_partitions = [
         *(Difference(DriftRule.CONVERGES, DifferenceKind.RUNNING, *name) for name in converging),
@@ -191,7 +191,7 @@ def _differences(
     return [
         *sorted(of_partitions, key=_by_name),
         *map(_standing, standing),
-        *(starmap(_left, left) if snapshot.application is None else ()),
+        *(starmap(_left_throttle, throttles) if snapshot.application is None else ()),
         *_review_due(comparison.declared, snapshot),
         *(
             Difference(
@@ -390,7 +390,7 @@ def _standing(setting: ThrottleSetting) -> Difference:
     return _throttle(DriftRule.THROTTLE_DIFFERS, OtherKind.STANDING, setting, detail)
 
 
-def _left(setting: SettingName, value: str) -> Difference:
+def _left_throttle(setting: SettingName, value: str) -> Difference:
     of = ThrottleSetting.of(setting, value, None)
     return _throttle(DriftRule.NOTHING_RUNS, OtherKind.THROTTLE, of, f"{setting.key}={value}")
 

@@ -83,8 +83,8 @@ def filled_by(
 ) -> tuple[BrokerId, ...]:
     """The brokers whose volumes do not stay below the share with so many bytes more; who does not say takes them."""
     rooms = _rooms(aligned, above)
-    known = (b for b in comes if b in rooms and rooms[b].volume_of)
-    return tuple(sorted(b for b in known if comes[b] > rooms[b].whole))
+    measured = (b for b in comes if b in rooms and rooms[b].volume_of)
+    return tuple(sorted(b for b in measured if comes[b] > rooms[b].whole))
 
 
 def with_room_below(
@@ -188,9 +188,9 @@ def _rooms(aligned: Alignment, above: Fraction) -> dict[BrokerId, DirRooms]:
     snapshot = aligned.snapshot
     rooms = {}
     for broker in (b.id for b in snapshot.brokers if b.takes_new):
-        known = (v for v in snapshot.volumes.get(broker, ()) if _room(v, above) is not None)
+        measured = (v for v in snapshot.volumes.get(broker, ()) if _room(v, above) is not None)
         drained = {e.path for e in aligned.placement.log_dir_blacklist if e.broker == broker}
-        rooms[broker] = DirRooms.of(known, drained, free=free_below(above))
+        rooms[broker] = DirRooms.of(measured, drained, free=free_below(above))
     return rooms
 
 

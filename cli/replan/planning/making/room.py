@@ -109,13 +109,13 @@ class Disks(Struct):
                 if chosen.volume.usable is not None:
                     chosen.volume.usable -= move.bytes
         for broker in move.leaving:
-            directory = self._left(move.partition, broker)
+            directory = self._freed(move.partition, broker)
             if directory is not None:
                 directory.logs = max(0, directory.logs - 1)
                 if directory.volume.usable is not None:
                     directory.volume.usable += move.bytes
 
-    def _left(self, partition: TopicPartition, broker: BrokerId) -> _Directory | None:
+    def _freed(self, partition: TopicPartition, broker: BrokerId) -> _Directory | None:
         dirs = self.dirs.get(broker, [])
         path = self.lies.pop((partition, broker), None)
         if path is None:

@@ -65,7 +65,7 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
     refused: list[Refusal] = []
     changed: list[TopicPartition] = []
     led_on: list[TopicPartition] = []
-    for origin, state in _found(wanted.origins, snapshot):
+    for origin, state in _origins_there(wanted.origins, snapshot):
         if state is None or state.topic_id != origin.topic_id or not origin.leads_to(state):
             changed.append(origin.partition)
             continue
@@ -93,9 +93,9 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
         refusals=tuple(refused),
         warnings=(
             *_warnings(wanted, snapshot, goes_back=bool(judged or standing)),
-            *_left(WarningKind.CHANGED_SINCE, changed),
-            *_left(WarningKind.FIRST_LEADS_ON, led_on),
-            *chain.from_iterable(starmap(_left, wanted.stays.items())),
+            *_stays(WarningKind.CHANGED_SINCE, changed),
+            *_stays(WarningKind.FIRST_LEADS_ON, led_on),
+            *chain.from_iterable(starmap(_stays, wanted.stays.items())),
         ),
     )
 
@@ -108,7 +108,7 @@ def _settings_back(wanted: WayBack, snapshot: Snapshot) -> Iterator[ThrottleSett
             yield ThrottleSetting.of(change.setting, value, change.before)
 
 
-def _found(
+def _origins_there(
     origins: Iterable[Origin], snapshot: Snapshot
 ) -> Iterator[tuple[Origin, PartitionState | None]]:
     """Each with what is observed of it, by topic and partition."""
@@ -139,7 +139,7 @@ def _move(
     return move_of(state, origin.original, settings, back, nameable, elect=origin.led)
 
 
-def _left(kind: WarningKind, partitions: Sequence[TopicPartition | str]) -> Iterator[PlanWarning]:
+def _stays(kind: WarningKind, partitions: Sequence[TopicPartition | str]) -> Iterator[PlanWarning]:
     if partitions:
         named = tuple(str(name) for name in partitions[:NAMES_SHOWN])
         yield PlanWarning(kind, {"partitions": named, "count": len(partitions)})

@@ -39,13 +39,13 @@ class Stale(Struct, frozen=True):
     """The topic is gone, or another topic has its name now."""
 
     expected: TopicId
-    found: TopicId | None
+    observed: TopicId | None
 
 
 class OffPath(Struct, frozen=True):
     """A list that this move never asks for: an echo of an earlier request of replan, or another tool's doing."""
 
-    found: PartitionState
+    observed: PartitionState
 
 
 NextStep = Request | Wait | Done | Stale | OffPath
