@@ -470,7 +470,7 @@ class ThrottleTick(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     entries: ListEntries = field(default_factory=dict)
     """What is wanted."""
-    seen_entries: ListEntries = field(default_factory=dict)
+    entries_in_place: ListEntries = field(default_factory=dict)
     """Of the lists that replan has changed: what is wanted, was set by replan, and is there."""
     rates_in_force: frozenset[RateKey] = frozenset()
     """Rates that are wanted and in force."""
@@ -556,7 +556,7 @@ def throttle_tick(
         notes=_notes(lists, rates, view.history)
         + tuple(RateUnused(prior.broker, prior.config, prior.before) for prior in unused),
         entries=wanted.entries,
-        seen_entries={
+        entries_in_place={
             where: step.in_place for where, step in lists.items() if where in ledger.entries
         },
         rates_in_force=frozenset(
@@ -676,4 +676,4 @@ def history_after(tick: ThrottleTick, view: ThrottleInput, ledger: Ledger) -> Th
     for place in tick.wiped:
         wiped[place] = wiped.get(place, 0) + 1
     rates = frozenset(rate for rate in tick.rates_in_force if rate in ledger.rates)
-    return replace(view.history, entries=tick.seen_entries, rates=rates, wiped=wiped)
+    return replace(view.history, entries=tick.entries_in_place, rates=rates, wiped=wiped)

@@ -36,13 +36,13 @@ class TokenReader:
         """How what is read is written, as soon as that is known; errors show it."""
         self._error = error
         self._positions = positions
-        self._left = [(match[0], match.start() + 1) for match in _WORD.finditer(text)]
+        self._words = [(match[0], match.start() + 1) for match in _WORD.finditer(text)]
         self._last: tuple[str, int] | None = None
         self._position: int | None = None
         """Of the word taken last; None at the end."""
 
     def __bool__(self) -> bool:
-        return bool(self._left)
+        return bool(self._words)
 
     def wrong(self, problem: str) -> ReplanError:
         """An error at the word taken last."""
@@ -54,56 +54,56 @@ class TokenReader:
 
     def one(self, what: str) -> str:
         """The next word, which must be there; `what` it is, with its article."""
-        if not self._left:
+        if not self._words:
             self._position = None
             raise self.wrong(f"{what} is missing")
-        self._last = self._left.pop(0)
+        self._last = self._words.pop(0)
         word, self._position = self._last
         return word
 
     def back(self) -> None:
         """Put the word taken last back."""
         if self._last is not None:
-            self._left.insert(0, self._last)
+            self._words.insert(0, self._last)
             self._last = None
 
     def rest(self) -> str:
         """Everything that is left, as it was written but for its spaces."""
-        return " ".join(word for word, _ in self._left)
+        return " ".join(word for word, _ in self._words)
 
     def phrase(self, *wanted: str) -> bool:
         """Take these words if they come next."""
-        if tuple(word for word, _ in self._left[: len(wanted)]) != wanted:
+        if tuple(word for word, _ in self._words[: len(wanted)]) != wanted:
             return False
-        self._position = self._left[len(wanted) - 1][1]
-        del self._left[: len(wanted)]
+        self._position = self._words[len(wanted) - 1][1]
+        del self._words[: len(wanted)]
         return True
 
     def expect(self, *wanted: str) -> None:
         """Take these words, which must come next."""
         if not self.phrase(*wanted):
-            self._position = self._left[0][1] if self._left else None
-            given = " ".join(word for word, _ in self._left[: len(wanted)]) or "nothing"
+            self._position = self._words[0][1] if self._words else None
+            given = " ".join(word for word, _ in self._words[: len(wanted)]) or "nothing"
             raise self.wrong(f"`{' '.join(wanted)}` is expected, found {given}")
 
     def seconds_after(self, word: str) -> float | None:
         """Take the last such word and the time behind it, wherever they stand; None where it is not said."""
-        said = [at for at, (given, _) in enumerate(self._left) if given == word]
+        said = [at for at, (given, _) in enumerate(self._words) if given == word]
         if not said:
             return None
-        behind = self._left[said[-1] + 1 :]
-        ahead, self._left = self._left[: said[-1]], behind
+        behind = self._words[said[-1] + 1 :]
+        ahead, self._words = self._words[: said[-1]], behind
         seconds = self.seconds()
-        self._left = ahead + self._left
+        self._words = ahead + self._words
         return seconds
 
     def comes_number(self) -> bool:
         """Whether the next word is a whole number."""
-        return bool(self._left) and self._left[0][0].isdecimal()
+        return bool(self._words) and self._words[0][0].isdecimal()
 
     def comes(self, word: str) -> bool:
         """Whether this is the next word."""
-        return bool(self._left) and self._left[0][0] == word
+        return bool(self._words) and self._words[0][0] == word
 
     def choose(self, what: str, among: Mapping[str, _T]) -> _T:
         """The next word as one of these."""
@@ -114,8 +114,8 @@ class TokenReader:
 
     def end(self) -> None:
         """Nothing may be left."""
-        if self._left:
-            self._position = self._left[0][1]
+        if self._words:
+            self._position = self._words[0][1]
             raise self.wrong(f"unexpected `{self.rest()}`")
 
     def number(self, what: str) -> int:
@@ -144,7 +144,7 @@ class TokenReader:
     def lists(self) -> list[Replicas]:
         """Lists as far as they come; `[1,2,3]*4` is four of them."""
         lists: list[Replicas] = []
-        while self._left and self._left[0][0].startswith("["):
+        while self._words and self._words[0][0].startswith("["):
             lists += self._as("a list", "a replica list, e.g. [1,2,3]", _lists)
         if not lists:
             raise self.wrong("a replica list is missing, e.g. [1,2,3]")

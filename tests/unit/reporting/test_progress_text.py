@@ -44,7 +44,7 @@ PROGRESS = Progress(
     waiting=30,
     copies=(COPYING, IN_SYNC),
     volume=lambda: Volume(81 * MB, 197 * MB, 20e6),
-    known_holds={
+    last_holds={
         **{TopicPartition("orders", n): NoSlot(FOUR, 5, 5) for n in range(1, 18)},
         TopicPartition("orders", 18): NoSlot(BrokerId(5), 5, 5),
         TopicPartition("orders", 19): NewBrokerFenced(BrokerId(6)),
@@ -73,7 +73,7 @@ def test_a_step_that_is_no_move_says_what_it_waits_for_unless_every_one_does() -
     replica = (TopicPartition("clicks", 1), FOUR)
     waits = replace(
         PROGRESS,
-        known_holds={},
+        last_holds={},
         step_holds={
             replica: lacks,
             (TopicPartition("clicks", 2), FOUR): lacks,

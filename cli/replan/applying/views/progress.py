@@ -89,7 +89,7 @@ class Progress(Struct, frozen=True):
     """Adds up what is copied; asked for only where it is shown, as it goes through the whole plan."""
     holds: Mapping[TopicPartition, HoldReason] | None = None
     """Why each partition that is looked at now waits."""
-    known_holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
+    last_holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
     """Why each waits that was looked at in this tick or before."""
     step_holds: Mapping[RequestSubject, HoldReason] = field(default_factory=dict)
     """The same of steps other than moves."""
@@ -170,7 +170,7 @@ def progress_of(
         copies=copies,
         volume=lambda: _volume(tick, state, copies),
         holds=decision.holds,
-        known_holds=state.holds,
+        last_holds=state.holds,
         step_holds=decision.step_holds,
         begun=ledger.owned,
         now=tick.now,

@@ -84,7 +84,7 @@ def watched(
     waits: dict[RequestSubject, HoldReason] = dict(
         chain(holds.items(), _told(decision.step_holds).items())
     )
-    return WatchedApplication(waits, replace(progress, known_holds=holds), after.history)
+    return WatchedApplication(waits, replace(progress, last_holds=holds), after.history)
 
 
 def _without_begun_since(look: Look, ledger: Ledger, read: Callable[[], Ledger]) -> Look:

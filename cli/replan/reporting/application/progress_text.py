@@ -115,11 +115,11 @@ def _waiting(progress: Progress) -> Iterator[Line]:
     shown = {copy.partition for copy in progress.copies}
     kinds = dict[type[object], Counter[HoldReason]]()
     names = dict[type[object], TopicPartition]()
-    for name, why in progress.known_holds.items():
+    for name, why in progress.last_holds.items():
         if name not in shown:
             kinds.setdefault(type(why), Counter())[why] += 1
             names[type(why)] = min(name, names.get(type(why), name))
-    unseen = progress.waiting - sum(1 for n in progress.known_holds if n not in progress.begun)
+    unseen = progress.waiting - sum(1 for n in progress.last_holds if n not in progress.begun)
     for kind, reasons_of_kind in sorted(kinds.items(), key=lambda of: -of[1].total()):
         (why, _), alike = reasons_of_kind.most_common(1)[0], len(reasons_of_kind) - 1
         first = names[kind]
