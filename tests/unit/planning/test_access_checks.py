@@ -4,16 +4,21 @@ import json
 from collections.abc import Collection
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import brokers, move, snapshot, state
 from tests.unit.applying.lab import plan_of
 
+from replan.applying.api import ThrottledCopy, WantedThrottles
 from replan.model.api import (
     Access,
     BrokerId,
     ClockDifference,
     Features,
     MoveThrottle,
+    Side,
+    SideRates,
     Snapshot,
     TopicId,
     replicas,
@@ -22,6 +27,7 @@ from replan.planning.api import (
     CheckKind,
     Create,
     Level,
+    LogMove,
     Plan,
     brokers_down,
     clock_check,
@@ -187,6 +193,44 @@ def test_who_may_read_lacks_what_the_plan_needs_and_no_more() -> None:
     of_throttles = ["AlterConfigs on Cluster", "AlterConfigs on Topic orders"]
     assert lacking(limited, access) == ["Alter on Cluster", *of_throttles]
     assert lacking(plan_of([ORDER], throttle=MoveThrottle(None)), access) == ["Alter on Cluster"]
+
+
+@given(st.data())
+def test_a_plan_needs_alterconfigs_where_applying_sets_a_throttle_and_nowhere_else(
+    data: st.DataObject,
+) -> None:
+    rates = st.none() | st.just(5_000_000)
+    sides = rates | st.builds(SideRates, rates, rates)
+    throttle = data.draw(
+        st.none()
+        | st.builds(MoveThrottle, rates, st.dictionaries(st.integers(1, 4).map(BrokerId), sides))
+    )
+    lists = st.permutations([1, 2, 3, 4]).map(lambda of: of[:2])
+    drawn = data.draw(st.lists(st.tuples(lists, lists), max_size=3))
+    moves = [move(o, t, topic=f"t{n}") for n, (o, t) in enumerate(drawn) if o != t]
+    within = [
+        LogMove("t9", TopicId("x"), 0, BrokerId(b), "/a", "/b", 5)
+        for b in data.draw(st.sets(st.integers(1, 4), max_size=2))
+    ]
+    plan = replace(plan_of(moves, throttle=throttle), log_moves=tuple(within))
+    wanted = WantedThrottles.of([ThrottledCopy(m) for m in plan.moves if m.new], throttle)
+    on = {f"AlterConfigs on Topic {topic}" for topic, _ in wanted.entries}
+    own = throttle is not None and any(
+        throttle.rate_of(m.broker, Side.FOLLOWER) is not None for m in within
+    )
+    on |= {"AlterConfigs on Cluster"} if wanted.rates or own else set()
+    access = Access(READING | {"Alter"}, {f"t{n}": READING | {"Alter"} for n in range(10)})
+    assert {text for text in _each(plan, access) if text.startswith("AlterConfigs")} == on
+
+
+def _each(plan: Plan, access: Access) -> list[str]:
+    return [
+        " ".join([m.operation, "on", m.resource, name])
+        if m.names
+        else f"{m.operation} on {m.resource}"
+        for m in missing_to_apply(plan, access, [])
+        for name in m.names or ("",)
+    ]
 
 
 def test_partitions_to_be_added_need_alter_and_copies_of_others_their_throttle() -> None:

@@ -3,13 +3,14 @@
 `doctor` asks for all commands, `plan` and `apply` for one plan; the sentences are in `reporting.cluster.checkup_text`.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 
 from msgspec import Struct
 
 from replan.model.access import Access, ClockDifference
+from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId
 from replan.model.snapshot import Features, Snapshot
 from replan.planning.findings.health import Health, HealthState, health_of
@@ -242,11 +243,8 @@ def missing_to_apply(
     What the cluster does not say counts as allowed. `journals`: its topic and that of the lock, none where it is a
     file. `throttled`: topics with copies of other tools that are to be throttled, too.
     """
-    throttle = plan.throttle
-    limits = throttle is not None and (throttle.rate is not None or bool(throttle.brokers))
-    limited = {m.topic for m in plan.moves if m.new and limits} | set(throttled)
     needed = {change.needs for change in plan.all_changes}
-    needed |= {("AlterConfigs", topic) for topic in (limited | {None} if limits else limited)}
+    needed |= {("AlterConfigs", topic) for topic in _limited(plan, throttled)}
     cluster = sorted(operation for operation, topic in needed if topic is None)
     missing = [
         *_on_cluster(["Describe", "DescribeConfigs", *cluster], access),
@@ -259,6 +257,24 @@ def missing_to_apply(
     for need in NEEDS[:2]:
         missing += _missing_on_journals(need, access, journals)
     return tuple(missing)
+
+
+def _limited(plan: Plan, throttled: Collection[str]) -> set[str | None]:
+    """The topics whose copies get a throttle, as `applying.throttles` sets it; with None where brokers get a rate."""
+    throttle = plan.throttle or MoveThrottle(None)
+
+    def limits(brokers: Iterable[BrokerId], side: Side) -> bool:
+        return any(throttle.rate_of(broker, side) is not None for broker in brokers)
+
+    limited: set[str | None] = {
+        m.topic
+        for m in plan.moves
+        if m.new and (limits(m.new, Side.FOLLOWER) or limits(m.original, Side.LEADER))
+    }
+    others = bool(throttled) and (throttle.rate is not None or bool(throttle.brokers))
+    if limited or others or limits((m.broker for m in plan.log_moves), Side.FOLLOWER):
+        limited.add(None)
+    return limited | set(throttled)
 
 
 def clock_check(difference: ClockDifference) -> Check:
