@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -156,6 +158,20 @@ def test_a_scheduled_round_obeys_what_was_asked_before_it() -> None:
     done = run(*ONCE)
     assert done.returncode == 0
     assert "round 1 done" in done.stderr
+
+
+def test_status_says_how_long_ago_a_loop_acted_on_the_clock_of_its_cluster() -> None:
+    assert run(*ONCE).returncode == 0
+    Path("placement.yaml").write_text(placement(CHANGED, "reconcile: {}\n"), encoding="utf-8")
+    assert run(*ONCE).returncode == 2
+    assert run("pause", *SIMULATED).returncode == 0
+    said = run("status", *SIMULATED).stdout
+    taken = datetime.fromisoformat(json.loads(Path("c.json").read_text())["observedAt"])
+    assert taken < datetime.now(UTC) - timedelta(hours=1)
+    (at,) = re.findall(r"Loop: paused, since (\S+ \S+) UTC", said)
+    assert abs((datetime.fromisoformat(f"{at}+00:00") - taken).total_seconds()) < 3600, said
+    loop = json.loads(run("status", *SIMULATED, "--format", "json").stdout)["loop"]
+    assert abs(loop["at"] - taken.timestamp()) < 3600
 
 
 def test_a_loop_at_rest_answers_who_pauses_and_resumes_it() -> None:

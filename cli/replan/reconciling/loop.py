@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from replan.applying.abandoning import RunningCopies, abandon_application, clear_throttles
 from replan.applying.journal.ledger import JournalState, Ledger
 from replan.applying.journal.protocol import SteeredJournal
-from replan.applying.journal.records import Application, Verb
+from replan.applying.journal.records import Application, Verb, moment_of
 from replan.applying.run.loop import apply_plan
 from replan.applying.run.opening import open_plan
 from replan.applying.settings import Settings
@@ -143,7 +143,7 @@ class Loop:
         self._ports, self._settings = ports, settings
         self._memory, self._history = Memory(), History()
         self._loaded = False
-        moment = settings.applying.moment()
+        moment = moment_of(ports.wall())
         self._lease_clock = ports.lease_clock or ports.clock
         self._lease = LeaseKeeper(ports.store, self._lease_clock, settings.owner, moment)
         self._status = LoopStatus(

@@ -245,7 +245,7 @@ class SimulatedControlPlane:
 
     def moment(self) -> datetime:
         """What time it is there."""
-        return moment_at(self.simulation.world, self.clock.now())
+        return moment_at(self._simulation.world, self.clock.now())
 
     def inject(self, fault: Fault) -> None:
         """Let something happen now, from outside."""

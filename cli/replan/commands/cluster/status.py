@@ -1,7 +1,6 @@
 """`status`: how the cluster is, what runs there, and how far replan's own application is; once, or to its end."""
 
 import sys
-import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -280,6 +279,7 @@ class _Watcher(Struct):
 
     def look(self) -> "ClusterStatus":
         """One look."""
+        from replan.applying.journal.records import moment_of
         from replan.applying.views.by_journal import nobodys, throttles_seen_twice
         from replan.commands.inputs.journals import journal_state, loop_of
         from replan.commands.inputs.unread import note_unread
@@ -293,6 +293,7 @@ class _Watcher(Struct):
 
         plane = self.connection.control_plane
         snapshot = plane.observe()
+        at = self.connection.moment().timestamp()
         if not self.noted:
             note_unread(snapshot)
             self.noted = True
@@ -312,7 +313,7 @@ class _Watcher(Struct):
             if now is None
             else {a.partition: reassignment_state(a, now) for a in partitions},
             named=named is not None,
-            observed_at=self._moment(snapshot),
+            observed_at=moment_of(at),
             unknown_throttles=nobodys(throttles),
             own_throttles=journal.ledger.throttles,
             own=frozenset(s.partition for s in health.running if journal.ledger.began(s)),
@@ -320,18 +321,12 @@ class _Watcher(Struct):
             clear=resume_command(self.cluster, "throttle", "clear"),
             loop=None
             if journal.unread
-            else loop_of(self.cluster, self.connection, time.time(), applying=applying),
-            asked_at=time.time(),
+            else loop_of(self.cluster, self.connection, at, applying=applying),
+            asked_at=at,
             journal_unread=journal.unread,
             open_elsewhere=journal.elsewhere,
         )
         return self._with_application(shown, journal, snapshot.cluster_id)
-
-    def _moment(self, snapshot: "Snapshot") -> str:
-        """When it was looked at; of a simulated cluster, on its own clock."""
-        from replan.applying.journal.records import timestamp_now
-
-        return timestamp_now() if self.cluster.is_real else snapshot.observed_at
 
     def _read(
         self, partitions: "Collection[AskedPartition]"

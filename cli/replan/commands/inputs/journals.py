@@ -7,7 +7,6 @@ On a real cluster it is a topic there, so that any machine may go on; beside the
 import getpass
 import os
 import socket
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -202,4 +201,4 @@ def kept_by_loop(cluster: Target) -> "tuple[Memory, History]":
     from replan.reconciling.store import as_obeyed
 
     with cluster.connect() as connection:
-        return as_obeyed(loop_store(cluster, connection).read(), time.time())
+        return as_obeyed(loop_store(cluster, connection).read(), connection.moment().timestamp())

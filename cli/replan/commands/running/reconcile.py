@@ -203,7 +203,7 @@ def _ports(
         writer=plane,
         clock=clock,
         lease_clock=None if real else _RealTime(),
-        wall=time.time if real else _wall(connection),
+        wall=lambda: connection.moment().timestamp(),
         read=read,
         journal=lambda cluster_id: read_journal(cluster, connection, cluster_id, topic),
         own=own,
@@ -212,15 +212,6 @@ def _ports(
         observer=observer,
         idle=connection.idle,
     )
-
-
-def _wall(connection: Connection) -> "Callable[[], float]":
-    """The date and time of a simulated cluster."""
-    from datetime import datetime
-
-    snapshot = connection.control_plane.observe()
-    began, at = datetime.fromisoformat(snapshot.observed_at).timestamp(), connection.clock.now()
-    return lambda: began + connection.clock.now() - at
 
 
 class _RealTime:
