@@ -206,7 +206,7 @@ BROKER_KINDS: Sequence[Kind] = (
     ),
     Kind(
         "stop BROKER [for TIME]",
-        "a controlled shutdown: its leaderships move first; it starts again after `for`",
+        "a controlled shutdown: its leaderships move first; it starts again after `for`, once it has ended",
         _of_broker(StopBroker, StartBroker),
     ),
     Kind(

@@ -1,7 +1,8 @@
-"""`apply`, `resume`, `interrupt`, `abandon`, `clear`, `tick`: the real applier on the cluster, in virtual time.
+"""`apply`, `resume`, `interrupt`, `abandon`, `clear`, `tick`, and faults: the real applier, in virtual time.
 
 `apply` begins a process, or resumes the paused one. It ends, is interrupted, is killed, or pauses where the scenario
-says so; `tick` lets it work while time passes.
+says so; `tick` lets it work while time passes. A fault happens now (`kill 3`) or later (`at 10s kill 3`); its words are
+in `replan.faults`.
 """
 
 import re
@@ -19,6 +20,7 @@ from replan.applying.settings import Settings
 from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Progress
 from replan.errors import ReplanError
+from replan.faults.read import read_schedule
 from replan.faults.token_reader import TokenReader
 from replan.model.control_plane import Clock
 from replan.model.names import TopicPartition
@@ -29,6 +31,7 @@ from replan.reporting.application.progress_text import counts
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter
 from replan.scenarios.planning import planned
 from replan.scenarios.session import Killed, Process, Session
+from replan.simulator.cluster.faults import At
 from replan.simulator.controller.state import Partition
 
 OWNER = "ann@ops-1"
@@ -163,6 +166,28 @@ def tick(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     tokens.end()
     session.advance_to(session.clock.now() + seconds)
     return _ended(session)
+
+
+def at(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
+    """`at 10s kill 3`: so long from now, whatever goes on then."""
+    seconds = tokens.seconds()
+    _schedule(session, seconds, read_schedule(tokens, session.fault_context()))
+    return ""
+
+
+def inject(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
+    """`kill 3`: inject it now; the command is the first of its words."""
+    tokens.back()
+    faults = read_schedule(tokens, session.fault_context())
+    for now in (h for h in faults if h.seconds == 0):
+        session.inject(now.fault)
+    _schedule(session, 0.0, [h for h in faults if h.seconds > 0])
+    return ""
+
+
+def _schedule(session: Session, seconds: float, faults: Sequence[At]) -> None:
+    begins = session.clock.now() + seconds
+    session.agenda += [At(begins + h.seconds, h.fault) for h in faults]
 
 
 def _options(tokens: TokenReader) -> _ApplyOptions:

@@ -3,8 +3,6 @@
 Every append to the journal and every writing request is one effect. A process can be killed just before or just after
 the N-th. Reading passes through. Throttles are recorded in few words: the two lists of a topic and the two rates of a
 broker are named by their side, leader or follower.
-
-Here are also the commands that inject faults, now or later (`at 10s kill 3`). The words of a fault are in `faults`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,8 +13,6 @@ from msgspec import Struct, field
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Record
 from replan.faults.kinds import answer_in_words
-from replan.faults.read import read_schedule
-from replan.faults.token_reader import TokenReader
 from replan.model.configs import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -41,8 +37,7 @@ from replan.model.control_plane import (
 from replan.model.names import Replicas, TopicPartition
 from replan.planning.plans.moves import Move
 from replan.scenarios.reader import Transcript
-from replan.scenarios.session import Killed, Session
-from replan.simulator.cluster.faults import At
+from replan.scenarios.session import Killed
 from replan.wording import brokers, rate
 
 SIDES = {
@@ -274,25 +269,3 @@ def _subject(subject: object) -> str:
             return f"{scope} {name}"
         case _:
             return str(subject)
-
-
-def at(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
-    """`at 10s kill 3`: so long from now, whatever goes on then."""
-    seconds = tokens.seconds()
-    _schedule(session, seconds, read_schedule(tokens, session.fault_context()))
-    return ""
-
-
-def inject(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
-    """`kill 3`: inject it now; the command is the first of its words."""
-    tokens.back()
-    faults = read_schedule(tokens, session.fault_context())
-    for now in (h for h in faults if h.seconds == 0):
-        session.inject(now.fault)
-    _schedule(session, 0.0, [h for h in faults if h.seconds > 0])
-    return ""
-
-
-def _schedule(session: Session, seconds: float, faults: Sequence[At]) -> None:
-    begins = session.clock.now() + seconds
-    session.agenda += [At(begins + h.seconds, h.fault) for h in faults]

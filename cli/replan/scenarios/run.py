@@ -16,15 +16,16 @@ from replan.faults.token_reader import TokenReader
 from replan.scenarios.applying import (
     abandon,
     apply,
+    at,
     cancel,
     clear,
     error_text,
+    inject,
     interrupt,
     kill_process,
     resume,
     tick,
 )
-from replan.scenarios.effect_boundary import at, inject
 from replan.scenarios.planning import (
     drift,
     elect,
