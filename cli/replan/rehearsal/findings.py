@@ -26,6 +26,7 @@ from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.safety.plan_laws import Broken
 from replan.planning.safety.run_invariants import (
+    Blindness,
     Crowding,
     Ends,
     Slack,
@@ -52,7 +53,7 @@ from replan.rehearsal.result import (
     Waited,
 )
 from replan.simulator.cluster.apply_fault import apply_fault
-from replan.simulator.cluster.faults import SendRequest, SlowBroker
+from replan.simulator.cluster.faults import Produce, SendRequest, SlowBroker, SlowLooks
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.commands import AlterReassignments
 from replan.wording import NAMES_SHOWN, capped, duration
@@ -277,6 +278,10 @@ def _broken(finding: ComparedRun, copies: Sequence[Copied]) -> Iterator[Broken]:
     run = finding.run
     span = finding.began, run.ended
     crowding = _crowding_by_broker(finding.stage, finding.faults, copies, span)
+    late, usual = _longest_look(finding.faults), Blindness()
+    blind = Blindness(
+        unseen_seconds=usual.unseen_seconds + late, unknown_seconds=usual.unknown_seconds + late
+    )
     results = {r.partition: r.result for r in run.outcome.partitions}
     reassigned = _reassigned_by_others(finding.faults)
     for move in finding.plan.moves:
@@ -286,11 +291,14 @@ def _broken(finding: ComparedRun, copies: Sequence[Copied]) -> Iterator[Broken]:
         if history is None or foreign:
             continue
         yield from drops_only_what_was_replaced(
-            move, history, finding.settle_seconds, unnameable=run.unnameable
+            move, history, finding.settle_seconds, blind, run.unnameable
         )
         if (ends := _ends(finding, name)) is not None:
             crowded = [crowding.get(b, ()) for b in (*move.original, *move.new)]
-            yield from harms_nobody(history, ends, replace(_slack(finding), crowded=crowded))
+            slack = _slack(finding)
+            noticed = slack.in_sync_seconds + 2 * late
+            slack = replace(slack, in_sync_seconds=noticed, crowded=crowded)
+            yield from harms_nobody(history, ends, slack)
         if result is Result.DONE and name not in run.done_before:
             yield from arrived(move, history)
     for recovery in finding.plan.recoveries:
@@ -338,7 +346,7 @@ def _crowding_by_broker(
         if isinstance(at.fault, SlowBroker) and at.fault.bytes_per_second
     ]
     slowest = min(speeds.network_bytes_per_second, speeds.disk_bytes_per_second, *slowed)
-    taken = _taken_by_producing(stage, copies)
+    taken = _taken_by_producing(stage, faults, copies)
     by_broker: dict[BrokerId, list[Crowding]] = {}
     for copy in copies:
         until = ended if copy.in_sync is None else began + copy.in_sync
@@ -352,13 +360,19 @@ def _crowding_by_broker(
     return by_broker
 
 
-def _taken_by_producing(stage: Simulation, copies: Sequence[Copied]) -> Counter[BrokerId]:
+def _taken_by_producing(
+    stage: Simulation, faults: Sequence[FaultSpec], copies: Sequence[Copied]
+) -> Counter[BrokerId]:
     """Bytes per second that each broker at most sends, or receives, of what is written."""
+    most = dict(stage.world.produce)
+    for fault in (at.fault for at in schedule_of(faults)):
+        if isinstance(fault, Produce):
+            most[fault.partition] = max(most.get(fault.partition, 0.0), fault.bytes_per_second)
     new: dict[TopicPartition, set[BrokerId]] = {}
     for copy in copies:
         new.setdefault(copy.partition, set()).add(copy.broker)
     taken = Counter[BrokerId]()
-    for name, rate in stage.world.produce.items():
+    for name, rate in most.items():
         partition = stage.cluster.partition(name)
         members = new.get(name, set()) | set(() if partition is None else partition.replicas)
         for broker in members:
@@ -374,6 +388,12 @@ def _ends(finding: ComparedRun, name: TopicPartition) -> Ends | None:
 
 def _slack(finding: ComparedRun) -> Slack:
     return Slack(unattended=() if finding.plan.throttle is None else finding.run.unattended)
+
+
+def _longest_look(faults: Sequence[FaultSpec]) -> float:
+    """Seconds by which what a look shows may be old, and what follows from it late."""
+    slow = (at.fault.seconds for at in schedule_of(faults) if isinstance(at.fault, SlowLooks))
+    return max(slow, default=0.0)
 
 
 def _held_back(finding: ComparedRun) -> Iterator[str]:

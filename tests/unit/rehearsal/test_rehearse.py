@@ -133,6 +133,18 @@ def test_a_broker_that_is_cordoned_for_a_while_may_be_left_out_of_a_list() -> No
     assert (found.completed, found.broken) == (True, ())
 
 
+def test_what_a_slow_look_cannot_show_is_no_broken_invariant() -> None:
+    """A broker of the target dies while the applier looks at how it was before."""
+    found = rehearsed(plan_of([1, 2, 4]), "looks take 9s at 33s for 9s", "kill 4 at 25s for 1s")
+    assert (found.completed, found.broken) == (True, ())
+
+
+def test_what_is_written_from_a_fault_on_takes_its_part_of_the_networks() -> None:
+    """A replica that comes back shares its leader's network with the copy: later than without it, and no bug."""
+    found = rehearsed(plan_of([1, 2, 4]), "produce orders-0 40MB/s at 3s", "fence 1 at 30s for 1s")
+    assert found.broken == ()
+
+
 def test_a_plan_that_the_cluster_has_outrun_is_stale() -> None:
     plan = plan_of([1, 2, 4])
     seen = snapshot([state([5, 2, 3], size=MB)], registered=brokers(5))
