@@ -245,6 +245,18 @@ def test_what_takes_the_place_of_a_snapshot_that_is_not_the_newest_is_judged(
     assert (clusters.run(4).late, len(clusters.judged())) == (0, 3)
 
 
+def test_what_takes_the_place_of_the_first_that_was_judged_is_judged(clusters: Clusters) -> None:
+    for hour in (1, 2):
+        clusters.arrive(hour, BAD)
+        clusters.run(hour + 0.1)
+    clusters.arrive(1.5, GOOD)
+    assert clusters.run(3).late == 1
+    assert clusters.judged() == [("eu", 1, 0), ("eu", 2, 1)]
+    (history,) = clusters.lake.read(HISTORY).to_pylist()
+    assert history["since"] == "2026-11-21T02:00:00Z"
+    assert clusters.run(4).late == 0
+
+
 def test_what_came_between_two_runs_is_judged_once_and_what_cannot_be_is_tried_once(
     clusters: Clusters,
 ) -> None:

@@ -66,7 +66,8 @@ def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> lis
 
     One after the other, in one commit. Where one takes the place of another that is not the newest, what was judged of
     that hour, or failed, and the sums of the rates are removed before: by the log they would still be of as many
-    snapshots, and what failed would not be tried again.
+    snapshots, and what failed would not be tried again. The first comparison of a cluster stays: what is older is not
+    judged, and by the log it is of another moment.
     """
     named = ((Hour.of(cluster, one.observed_at), one) for cluster, one in snapshots)
     with run_in(lake) as run:
@@ -75,8 +76,10 @@ def keep_snapshots(lake: Lake, snapshots: Iterable[tuple[str, Snapshot]]) -> lis
         )
         there = lake.files(SNAPSHOTS)
         older = [h for h in files if any(f.end > h for f in there.get(h.cluster, ()))]
-        for table in (SUMS, JUDGED, ERRORS) if older else ():
-            remove_hours(lake, table, older, run)
+        judged = lake.files(JUDGED) if older else {}
+        later = [h for h in older if h.cluster in judged and judged[h.cluster][0].begin < h]
+        for table, hours in ((SUMS, older), (JUDGED, later), (ERRORS, older)):
+            remove_hours(lake, table, hours, run)
         commit_files(lake, SNAPSHOTS, files, run)
     return list(files)
 

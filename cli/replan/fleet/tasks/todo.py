@@ -133,7 +133,7 @@ def _late(lake: Lake, newest: Iterable[KeptSnapshot]) -> Iterator[KeptSnapshot]:
             late = [
                 kept
                 for kept in unjudged(lake, of_day(snapshots, name, day), of_day(judged, name, day))
-                if begin < kept.at < last.at and kept.cluster_id == last.cluster_id
+                if begin <= kept.at < last.at and kept.cluster_id == last.cluster_id
             ]
             failed = {
                 hour
