@@ -41,7 +41,7 @@ class ClusterTopics(Struct, frozen=True):
 
 
 class ClusterPart(Struct, frozen=True):
-    """A part of a cluster."""
+    """Some topics of a cluster with their partitions, judged without the others."""
 
     placement: Placement
     """With what is declared of its topics; that of topics that there are not is in the first part."""

@@ -160,7 +160,7 @@ def memory_records(memory: Memory, before: Sequence[Record]) -> list[Record]:
 
 
 def history_records(history: History, before: Sequence[Record]) -> list[Record]:
-    """The records of a history."""
+    """The records that keep a history; `before`: those that are there."""
     return _chunks(HISTORY_RECORDS, compressed(history), before)
 
 

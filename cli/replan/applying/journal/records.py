@@ -144,7 +144,7 @@ class StepRecord(_OfApplication, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """The key in the journal: what kind of step it is, its application and its subject."""
         raise NotImplementedError
 
 
@@ -164,7 +164,7 @@ class CreateRecord(StepRecord, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """`create/APPLICATION/TOPIC-ID` in the journal."""
         return f"{self.begins}/{self.application}/{self.topic_id}"
 
 
@@ -183,7 +183,7 @@ class StandingRecord(StepRecord, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """`standing/APPLICATION/SCOPE/NAME/CONFIG` in the journal."""
         return f"{self.begins}/{self.application}/{self.scope}/{self.name}/{self.config}"
 
 
@@ -247,7 +247,7 @@ class LogMoveRecord(StepRecord, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """`log/APPLICATION/BROKER/TOPIC-ID-PARTITION` in the journal."""
         return f"{self.begins}/{self.application}/{self.broker}/{self.topic_id}-{self.partition.partition}"
 
 
@@ -354,7 +354,7 @@ class Application(Form, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """`app/ID` in the journal."""
         return f"{self.begins}/{self.id}"
 
     @property
@@ -417,7 +417,7 @@ class SavedReplicaList(Form, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """`prior/topic/TOPIC/CONFIG` in the journal."""
         return f"{self.begins}/{self.topic}/{self.config}"
 
 
@@ -435,7 +435,7 @@ class SavedRate(Form, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """`prior/broker/BROKER/CONFIG` in the journal."""
         return f"{self.begins}/{self.broker}/{self.config}"
 
 
@@ -460,7 +460,7 @@ class Order(Form, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """`order/TOPIC-ID-PARTITION` in the journal."""
         return order_key(self.topic_id, self.partition.partition)
 
 
@@ -501,7 +501,7 @@ class Command(Form, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """`inbox/APPLICATION/ID` in the journal."""
         return f"{INBOX}{self.application}/{self.id}"
 
 
@@ -522,7 +522,7 @@ class LoopChunk(Form, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """`loop/NAME/INDEX` in the journal."""
         return f"{self.begins}/{self.name}/{self.index:06d}"
 
 
@@ -542,7 +542,7 @@ class Lease(Form, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """`lease/loop` in the journal."""
         return LEASE
 
 
@@ -564,7 +564,7 @@ class LoopCommand(Form, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """`loop-inbox/ID` in the journal."""
         return f"{self.begins}/{self.id}"
 
 
