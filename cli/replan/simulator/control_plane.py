@@ -84,7 +84,7 @@ from replan.simulator.persistence.from_snapshot import (
     moment_at,
     to_snapshot,
 )
-from replan.simulator.persistence.state_file import StateFile, StateStore
+from replan.simulator.persistence.state_file import StateFile, StateStore, with_faults_of
 
 EMPTY_LOOK = Look(brokers={}, running={}, partitions={}, unclear=frozenset())
 
@@ -424,8 +424,8 @@ class SimulatedControlPlane:
     ) -> dict[SubjectT, Answer]:
         """Send one request; it may be lost on the way there or on the way back."""
         self._catch_up()
-        if self._store is not None:
-            self._become(self._store.lock() or self._simulation)
+        if self._store is not None and (edited := self._store.lock()) is not None:
+            self._become(with_faults_of(self._simulation.world, edited))
         world = self._simulation.world
         if world.now < world.unreachable_until:
             return dict.fromkeys(subjects, OutcomeUnknown("the cluster does not answer"))

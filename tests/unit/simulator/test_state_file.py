@@ -37,6 +37,7 @@ from replan.model.api import (
 )
 from replan.simulator.api import (
     RULES,
+    At,
     ClusterState,
     FenceBroker,
     KillBroker,
@@ -46,6 +47,7 @@ from replan.simulator.api import (
     SendRequest,
     SimulatedControlPlane,
     Simulation,
+    SlowBroker,
     StartBroker,
     StopBroker,
     VirtualClock,
@@ -206,6 +208,22 @@ def test_an_edit_while_a_process_works_counts_as_another_tools_change(
     plane.close()
     again = opened()
     assert again.look(Wanted(partitions=[P1])).partitions[P1].replicas == (4, 5)
+
+
+def test_an_edit_while_a_process_works_takes_no_fault_away(
+    file: Path, opened: Callable[[], SimulatedControlPlane]
+) -> None:
+    plane = opened()
+    plane.schedule((At(5, StartBroker(BrokerId(3))),))
+    for fault in (KillBroker(BrokerId(3)), SlowBroker(BrokerId(2), 1_000)):
+        plane.inject(fault)
+    reassign(plane, 3, 2, 1)
+    edit(file, lambda d: d["topics"][0]["partitions"][1].update(replicas=[1, 3]))
+    reassign(plane, 2, 1, 3)
+    assert plane.look(Wanted(partitions=[P1])).partitions[P1].replicas == (1, 3)
+    assert plane.simulation.world.slow == {2: 1_000}
+    plane.clock.sleep(20)
+    assert plane.simulation.world.serves(BrokerId(3))
 
 
 def test_a_broker_marked_as_fenced_by_hand_is_fenced_properly(

@@ -445,6 +445,25 @@ def _starts(kept: Iterable[KeptEpoch]) -> tuple[EpochStart, ...]:
     return tuple(EpochStart(of.epoch, of.bytes) for of in kept)
 
 
+FAULTS_OF_A_PROCESS = (
+    "agenda",
+    "troubles",
+    "unreachable_until",
+    "metadata_lag_seconds",
+    "look_seconds",
+    "unresponsive",
+    "forbidden",
+    "slow",
+)
+"""The fields of a world that no file keeps: they end with the process that was given the faults."""
+
+
+def with_faults_of(world: World, edited: Simulation) -> Simulation:
+    """The cluster as it was edited, with what this process has injected into it, or is still to."""
+    faults = {name: getattr(world, name) for name in FAULTS_OF_A_PROCESS}
+    return replace(edited, world=replace(edited.world, **faults))
+
+
 class StateFile:
     """One file, its lock, and what it looked like when this process last saw it."""
 
