@@ -43,6 +43,10 @@ def test_what_is_within_one_stays() -> None:
     assert heads([[1, 2], [2, 1], [1, 3], [3, 2], [2, 3]]) == [1, 2, 1, 3, 2]
 
 
+def test_where_one_has_to_lead_more_than_its_share_the_others_are_even_too() -> None:
+    assert Counter(heads([[1]] * 6 + [[2, 3]] * 3)) == Counter({1: 6, 2: 2, 3: 1})
+
+
 def test_one_leader_changes_where_one_is_enough() -> None:
     assert Counter(heads([[1, 2, 3]] * 3 + [[2, 3, 1]] * 2 + [[3, 1, 2]])) == Counter(
         {1: 2, 2: 2, 3: 2}
