@@ -29,7 +29,8 @@ def count(*, fast: int, full: int, nightly: int) -> int:
 def again(name: str, seed: object) -> str:
     """The command that draws again what a test has drawn by this seed."""
     return (
-        f"HYPOTHESIS_PROFILE={PROFILE} .venv/bin/python -m pytest --hypothesis-seed {seed} '{name}'"
+        f"HYPOTHESIS_PROFILE={PROFILE} .venv/bin/python -m pytest --timeout 7200"
+        f" --hypothesis-seed {seed} '{name}'"
     )
 
 
