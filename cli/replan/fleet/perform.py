@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.errors import ReplanError, unexpected
-from replan.fleet.lake.delta import Lake, TableFile, begin
+from replan.fleet.lake.delta import Lake, TableFile, begin_run
 from replan.fleet.lake.files import RowFile, merged_file, put_aside, put_rows
 from replan.fleet.lake.tables import (
     COSTS,
@@ -136,7 +136,7 @@ def without_inputs(judged: pa.Table) -> pa.Table:
 
 def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> TaskDone:
     """Do a task, and put what it finds into the stores of the lake's tables; raises BadFile."""
-    begin(run)
+    begin_run(run)
     work, mine = Work(task), stages_of(task, stages)
     parts = [
         replace(task, part=put_aside(lake, part.table(), run), inputs=work.inputs, small=None)

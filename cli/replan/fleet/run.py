@@ -30,7 +30,7 @@ from replan.fleet.lake.files import (
     RowFile,
     always,
     commit_files,
-    many,
+    files_to_merge,
     put_rows,
     remove_files,
     remove_hours,
@@ -66,7 +66,15 @@ from replan.fleet.perform import (
     written_by,
 )
 from replan.fleet.stages.classify import ACKNOWLEDGED_CLASS, summed
-from replan.fleet.tasks.todo import FleetError, Todo, from_lake, is_judged, task_of, unchanged
+from replan.fleet.tasks.todo import (
+    FleetError,
+    Todo,
+    from_lake,
+    is_judged,
+    of_day,
+    task_of,
+    unchanged,
+)
 from replan.fleet.tasks.work import Task
 from replan.planning.comparison.diff import DifferenceKind
 
@@ -193,7 +201,9 @@ def with_small_files(lake: Lake, tasks: Sequence[Task], stages: Sequence[Stage])
     """The same tasks; those of clusters of which a table has many small files merge them, too."""
     by_hour: dict[Hour, dict[str, tuple[str, list[str]]]] = {}
     for name in chain.from_iterable(WRITES[stage] for stage in stages):
-        for hour, files in many(lake, TABLES[name], [task.hour for task in tasks]).items():
+        for hour, files in files_to_merge(
+            lake, TABLES[name], [task.hour for task in tasks]
+        ).items():
             by_hour.setdefault(hour, {})[name] = str(files[0].day), [file.path for file in files]
     return [
         replace(task, small=json.dumps(by_hour[task.hour])) if task.hour in by_hour else task
@@ -310,7 +320,7 @@ def _judged_before(lake: Lake, tasks: Iterable[Task]) -> Mapping[Task, pa.Table]
     listed = lake.files(JUDGED)
     return {
         task: lake.rows(JUDGED, task.hour, JUDGED.schema.names)
-        if any(file.has(task.hour, task.hour) for file in listed.get(task.cluster, ()))
+        if of_day(listed, task.cluster, task.hour.day)
         else JUDGED.schema.empty_table()
         for task in tasks
     }

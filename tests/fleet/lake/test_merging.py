@@ -27,9 +27,9 @@ from replan.fleet.api import (
     RowFile,
     Stage,
     commit_files,
+    files_to_merge,
     from_lake,
     judge_tasks,
-    many,
     merged_file,
     newest_version,
     put_rows,
@@ -100,7 +100,7 @@ def test_a_merged_file_whose_rows_another_has_replaced_is_left_out(tmp_path: Pat
         write(lake, replace(MOMENT, hour=hour), hour)
     newest = replace(MOMENT, hour=10)
     with run_in(lake) as run:
-        ((_, small),) = many(lake, JUDGED, [newest]).items()
+        ((_, small),) = files_to_merge(lake, JUDGED, [newest]).items()
         files = [put_rows(lake, JUDGED, judged(newest, 10), newest, run)]
         files += merged_file(lake, JUDGED, small, run)
         write(lake, replace(MOMENT, hour=2), 200)
@@ -118,7 +118,7 @@ def test_of_two_that_merge_the_same_files_one_does(tmp_path: Path) -> None:
     with run_in(lake) as run:
         for hour in (10, 11):
             at = replace(MOMENT, hour=hour)
-            (small,) = many(lake, JUDGED, [at]).values()
+            (small,) = files_to_merge(lake, JUDGED, [at]).values()
             files[at] = [put_rows(lake, JUDGED, judged(at, hour), at, run)]
             files[at] += merged_file(lake, JUDGED, small, run)
         commit_files(lake, JUDGED, files, run)
@@ -131,7 +131,7 @@ def test_no_commit_merges_the_files_of_all_clusters(tmp_path: Path) -> None:
     for hour in range(FEW_FILES + 1):
         hours = [Hour(name, MOMENT.day, hour) for name in names]
         replace_rows(lake, JUDGED, pa.concat_tables(judged(at, hour) for at in hours), hours)
-    due = many(lake, JUDGED, [Hour(name, MOMENT.day, 10) for name in names])
+    due = files_to_merge(lake, JUDGED, [Hour(name, MOMENT.day, 10) for name in names])
     read = sum(map(len, due.values()))
     assert 0 < read <= READ_FOR_ONE * len(names)
     assert len(due) < len(names)

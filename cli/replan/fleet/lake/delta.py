@@ -101,7 +101,7 @@ class TableFile(Struct, frozen=True):
     """How many snapshots it has."""
 
     @property
-    def one(self) -> tuple[int, str, str] | None:
+    def only_moment(self) -> tuple[int, str, str] | None:
         """The hour, cluster id and moment of all its rows, where the log says that they are the same."""
         bounds = (self.first, self.last), self.ids, self.moments
         if any(first is None or first != last for first, last in bounds):
@@ -134,8 +134,8 @@ def disjoint_groups(files: Iterable[TableFile]) -> list[list[TableFile]]:
     return groups
 
 
-def told(counts: Iterable[tuple[TableFile, int | None]]) -> tuple[int, str, str] | None:
-    """Of how many moments files have rows, by these counts, the first and the last; None where the log says it not."""
+def moments_by_log(counts: Iterable[tuple[TableFile, int | None]]) -> tuple[int, str, str] | None:
+    """Of how many moments files have rows, by these counts, the first and the last; None where no log says so."""
     counted = list(counts)
     if not counted or any(count is None or None in file.moments for file, count in counted):
         return None
@@ -398,7 +398,7 @@ def lake_at(address: str) -> Lake:
 
 
 @lru_cache(maxsize=1)
-def begin(run: str) -> None:  # noqa: ARG001 - a run that has begun here is not begun again
+def begin_run(run: str) -> None:  # noqa: ARG001 - a run that has begun here is not begun again
     """Let tasks of another run see what was written since."""
     lake_at.cache_clear()
 

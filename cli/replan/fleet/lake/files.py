@@ -145,8 +145,10 @@ def read_aside(lake: Lake, path: str) -> pa.Table:
         return pq.ParquetFile(source).read(use_threads=False)
 
 
-def many(lake: Lake, table: LakeTable, hours: Iterable[Hour]) -> Mapping[Hour, list[TableFile]]:
-    """Small files that a commit of these hours should merge, each for an hour of its cluster; raises BadFile.
+def files_to_merge(
+    lake: Lake, table: LakeTable, hours: Iterable[Hour]
+) -> Mapping[Hour, list[TableFile]]:
+    """Small files that a commit of these hours should merge, by an hour of their cluster; raises BadFile.
 
     Those of the day, where they are many, or of the day before it. Where there are too many for one commit the
     clusters with the most of them come first.
@@ -209,7 +211,7 @@ def put_hours(
     """Write the rows of hours, one after the other, and merge what small files there are; raises BadFile."""
     lake.begun(table)
     files = {hour: [put_rows(lake, table, rows, hour, run)] for hour, rows in rows_by_hour}
-    for hour, small in many(lake, table, files).items():
+    for hour, small in files_to_merge(lake, table, files).items():
         files[hour] += merged_file(lake, table, small, run)
     return files
 

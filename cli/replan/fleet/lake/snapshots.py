@@ -117,8 +117,8 @@ def kept_in(lake: Lake, files: Iterable[TableFile]) -> list[KeptSnapshot]:
     """
     snapshots: list[KeptSnapshot] = []
     for file in files:
-        if file.one is not None and file.headers == 1:
-            heads = [(*file.one, file.rows or 0)]
+        if file.only_moment is not None and file.headers == 1:
+            heads = [(*file.only_moment, file.rows or 0)]
         else:
             rows = lake.read_file(SNAPSHOTS, file, (*HEAD_COLUMNS, "part", HEADER_COLUMN))
             rows = rows.filter(pc.equal(rows["part"], HEADER_COLUMN))

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.fleet.lake.delta import Hour, Lake, told
+from replan.fleet.lake.delta import Hour, Lake, moments_by_log
 from replan.fleet.lake.snapshots import Sizes, sizes_between, topics_at
 from replan.fleet.lake.tables import GROWTH, OFFSETS, RATES, SNAPSHOTS, SPAN, SUMS
 from replan.fleet.tasks.work import Work
@@ -211,7 +211,7 @@ def _kept(work: Work, first: Hour, last: Hour, topics: pa.Array | None) -> _Sums
     )
     span = sums.span(work.task.hour.day)
     made_of = (span.snapshots, span.since, sums.observed_at)
-    return sums if made_of == told((file, file.headers) for file in window) else None
+    return sums if made_of == moments_by_log((file, file.headers) for file in window) else None
 
 
 def _span_of(rows: pa.ChunkedArray) -> _Span:

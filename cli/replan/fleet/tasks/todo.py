@@ -17,7 +17,7 @@ from msgspec.structs import replace
 import replan
 from replan.errors import BadFile, ReplanError
 from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.lake.delta import Lake, TableFile, disjoint_groups, told
+from replan.fleet.lake.delta import Lake, TableFile, disjoint_groups, moments_by_log
 from replan.fleet.lake.snapshots import KeptSnapshot, kept_in
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
 from replan.fleet.tasks.work import Task, digest_of_sources, sources_at
@@ -157,13 +157,13 @@ def unjudged(
 
     The logs say that there are none where as many were judged, from the first moment to the last.
     """
-    there = told((file, file.headers) for file in files)
-    if there is not None and there == told((file, file.rows) for file in judged):
+    there = moments_by_log((file, file.headers) for file in files)
+    if there is not None and there == moments_by_log((file, file.rows) for file in judged):
         return
     moments: set[str] = set()
     for file in judged:
-        if file.one is not None:
-            moments.add(file.one[2])
+        if file.only_moment is not None:
+            moments.add(file.only_moment[2])
         else:
             moments |= {*lake.read_file(JUDGED, file, ["observed_at"])["observed_at"].to_pylist()}
     yield from (kept for kept in kept_in(lake, files) if kept.observed_at not in moments)
