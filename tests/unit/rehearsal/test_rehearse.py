@@ -120,7 +120,7 @@ def test_a_partition_that_another_tool_moves_is_left_to_it() -> None:
 @pytest.mark.parametrize(
     "fault", ["foreign reassign orders-0 [1,2,4] at 5s", "foreign reassign orders-0 [1,2,4] at 30s"]
 )
-def test_what_another_tool_drops_is_no_broken_invariant_of_ours(fault: str) -> None:
+def test_what_another_tool_drops_breaks_no_invariant_of_replan(fault: str) -> None:
     """It asks for the very list of the plan, so the partition counts as done."""
     found = rehearsed(plan_of([1, 2, 4]), fault)
     assert (found.completed, found.broken) == (True, ())

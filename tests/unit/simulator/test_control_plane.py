@@ -168,7 +168,7 @@ def test_a_late_request_for_another_log_directory_begins_when_it_arrives() -> No
         assert (directory_of(plane.simulation.world, replica) == target) is arrived
 
 
-def test_who_may_not_alter_a_topic_is_told_so_before_partitions_are_created() -> None:
+def test_who_may_not_alter_a_topic_is_refused_before_partitions_are_created() -> None:
     plane = opened(At(0, Forbid("orders", frozenset({Permission.ALTER}))))
     added = {"orders": NewPartitions(3, (replicas(1, 2, 3),))}
     answers = plane.would_create(added)
