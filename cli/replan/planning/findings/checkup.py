@@ -99,8 +99,8 @@ def cluster_checks(
     yield Check(CheckKind.REACHED, Level.OK, snapshot.partitions.num_rows, (snapshot.cluster_id,))
     health = health_of(snapshot)
     yield _named(CheckKind.BROKERS, Level.WRONG, [down.broker for down in health.down])
-    untold = snapshot.brokers_of_unknown_rack()
-    without = [b.id for b in snapshot.brokers if b.rack is None and b.id not in untold]
+    unreported = snapshot.brokers_of_unknown_rack()
+    without = [b.id for b in snapshot.brokers if b.rack is None and b.id not in unreported]
     racks = {b.rack for b in snapshot.brokers if b.rack is not None}
     yield _named(CheckKind.RACKS, Level.LOOK, without if racks else [])
     why = [f"{b} ({silent[b]})" if b in silent else str(b) for b in snapshot.silent]
