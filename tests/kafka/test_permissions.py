@@ -151,7 +151,7 @@ def test_every_command_runs_with_what_its_row_lists(site: Site) -> None:
     site.give("planner", "plan")
     for command, wanted in (
         ("drift", 2),
-        ("status", 0),
+        (f"status --topic {site.topic}", 0),
         (f"explain {site.topic}-0", 2),
         ("snapshot -o seen.json", 0),
         ("export", 0),
