@@ -22,7 +22,7 @@ def render_markdown(facts: FleetFacts) -> str:
         lines += [table_head("cluster", "drifted", "of", "since", "to copy", "as of")]
         lines += [_cluster(c) for c in shown]
         rest = sum(1 for c in facts.clusters if c.drifted or c.errors) - len(shown)
-        lines += ["", *left_out(rest, way_out="index.html has them all"), ""]
+        lines += ["", *(f"{line}\n" for line in left_out(rest, way_out="index.html has them all"))]
     flapping = [r for r in (*facts.drift, *facts.resolved) if r["flapping"]]
     lines += _section("Flapping", flapping, _flapping)
     lines += _section("Put right in the last week", facts.resolved, _resolved)
