@@ -2,16 +2,19 @@
 
 import json
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 from tests.builders import brokers, placement, snapshot, state
+from tests.goldens import check_cases
 from tests.unit.rehearsal.stages import MB, SEEN, faults_of, plan_of, rehearsed
 from tests.unit.reporting.rendered import rehearsal_markdown, rehearsal_page, rehearsal_text
 
 from replan.applying.api import HoldReason, NoLeader, NoSlot, Progress
-from replan.model.api import BrokerId, TopicPartition
-from replan.planning.api import dumps, make_plan
+from replan.model.api import BrokerId, Snapshot, TopicPartition
+from replan.planning.api import Plan, dumps, make_plan
 from replan.rehearsal.api import (
     PARTITIONS,
     Copied,
@@ -34,74 +37,11 @@ pytestmark = pytest.mark.slow
 
 PLAN = plan_of([1, 2, 4], rate=None)
 NAME = TopicPartition("orders", 0)
-HOW = "`replan rehearse` rehearses all of it"
 
 
 def report(*faults: str) -> Report:
     options = Options(faults=faults_of(*faults))
     return report_on(PLAN, options, rehearsed(PLAN, *faults))
-
-
-def test_the_text_begins_with_whether_the_plan_completes() -> None:
-    lines = rehearsal_text(report()).splitlines()
-    assert re.fullmatch(r"Completes: 1 move in \d+ s; 1 GB copied\.", lines[0])
-    assert lines[1] == ("Smallest ISR headroom: 1 (unchanged; orders-0: 3 in sync, min ISR 2).")
-    assert lines[2] == "Never under min ISR, never without a leader."
-    assert lines[5].split() == [
-        "broker",
-        "peak",
-        "out",
-        "peak",
-        "in",
-        "sent",
-        "received",
-        "disk",
-        "peak",
-        "disk",
-        "at",
-        "end",
-    ]
-    assert lines[-2] == (
-        "Assumed: network 100 MB/s per broker and direction; disks unlimited; "
-        "produce rates as in the cluster file, if any."
-    )
-
-
-def test_the_text_says_what_a_fault_does_with_and_without_the_plan() -> None:
-    lines = rehearsal_text(report("kill 1 at 5s for 1m")).splitlines()
-    assert "  1  5.0 s  kill 1 at 5s for 1m" in lines
-    assert lines[2] == (
-        "With the plan: never under min ISR, 9.0 s without a leader; "
-        "without it: never under min ISR, 9.0 s without a leader (summed over the partitions of the plan)."
-    )
-
-
-def test_a_fault_after_the_end_is_marked() -> None:
-    lines = rehearsal_text(report("rebalance at 9h")).splitlines()
-    assert "  1  9 h  rebalance at 9h (after the end)" in lines
-    assert lines[2] == (
-        "Never under min ISR, never without a leader, with the plan and without it."
-    )
-
-
-def test_a_refused_fault_has_the_words_of_the_controller() -> None:
-    asked = "foreign reassign orders-0 [1,9] at 5s"
-    words = (
-        "39 INVALID_REPLICA_ASSIGNMENT: The manual partition assignment includes broker 9, "
-        "but no such broker is registered."
-    )
-    found = report(asked, "foreign delete-topic nosuch at 0s", "kill 3 at 5s for 20s")
-    lines = rehearsal_text(found).splitlines()
-    assert f"  2  5.0 s  {asked} (Kafka refuses it: {words})" in lines
-    assert any("nosuch at 0s (Kafka refuses it: 3 UNKNOWN_TOPIC_OR_PARTITION" in li for li in lines)
-    assert "  3  5.0 s  kill 3 at 5s for 20s" in lines
-
-
-def test_the_text_names_what_stopped() -> None:
-    lines = rehearsal_text(report("kill 4 at 5s")).splitlines()
-    assert lines[0].startswith("Does not complete: after 6 min 45 s, gave up")
-    at = lines.index("Not done:")
-    assert lines[at + 1] == "  running: orders-0: waiting until 4 is in sync; fenced: 4"
 
 
 def with_runs(*seconds: float) -> Report:
@@ -111,44 +51,58 @@ def with_runs(*seconds: float) -> Report:
     return replace(whole, runs=tuple(RandomRun(seed, run) for seed, run in enumerate(runs, 10)))
 
 
-def test_random_runs_are_shown_as_a_distribution() -> None:
-    lines = rehearsal_text(with_runs(*map(float, range(20, 40)))).splitlines()
-    at = lines.index("Random faults:")
-    assert lines[at + 1] == "  20 runs with random faults (seeds 10 to 29): 20 completed."
-    assert lines[at + 2] == "  Smallest ISR headroom: 1 in 20 runs."
-    assert lines[at + 3] == "  No run takes a partition of the plan under its min ISR."
-    assert lines[-5].split() == ["least", "median", "p90", "most"]
-    assert lines[-4].split() == ["duration", "20", "s", "30", "s", "37", "s", "39", "s"]
+def worse(whole: Report) -> Report:
+    """The same with one more run, in which partitions fall under min ISR."""
+    harmed = replace(whole.runs[-1].rehearsal, harm=Harm(5.0, 0.0, 0))
+    assert harmed.smallest_headroom is not None
+    harmed = replace(harmed, smallest_headroom=replace(harmed.smallest_headroom, replicas=-1))
+    return replace(whole, runs=(*whole.runs[:-1], RandomRun(whole.runs[-1].seed, harmed)))
 
 
-def test_the_worst_run_comes_with_the_seed_that_repeats_it() -> None:
+def test_the_worst_run_is_the_slowest_unless_one_harms_or_does_not_complete() -> None:
     slow = with_runs(20.0, 90.0, 30.0)
     assert slow.worst == slow.runs[1]
-    suffers = replace(slow.runs[2].rehearsal, harm=Harm(5.0, 0.0, 0))
-    assert suffers.smallest_headroom is not None
-    suffers = replace(suffers, smallest_headroom=replace(suffers.smallest_headroom, replicas=-1))
-    harmed = replace(slow, runs=(*slow.runs[:2], RandomRun(12, suffers)))
+    harmed = worse(slow)
     assert harmed.worst == harmed.runs[2]
-    text = rehearsal_text(harmed)
-    assert "  Smallest ISR headroom: -1 in 1 run, 1 in 2 runs." in text
-    assert (
-        "  Partitions of the plan fall under min ISR in 1 run (seed 12); without the plan in none of them."
-    ) in text
-    assert (
-        "  Worst: seed 12 (30 s, headroom -1: no fault); show it with --seed 12 and without --runs."
-        in text
-    )
     failed = replace(harmed, runs=(*harmed.runs, RandomRun(61, report("kill 4 at 5s").rehearsal)))
     assert failed.worst == failed.runs[3]
-    assert (
-        "  Seed 61 does not complete (kill 4 at 5s): running: orders-0: waiting until 4 is in sync; fenced: 4"
-    ) in rehearsal_text(failed)
 
 
-def test_of_many_runs_that_do_not_complete_the_rest_is_counted() -> None:
+def summaries() -> Iterator[tuple[str, Plan, Snapshot]]:
+    yield "a summary", PLAN, SEEN
+    seen = snapshot([state([1, 2, 3], partition=p) for p in range(201)], registered=brokers(5))
+    large = make_plan(placement({"orders": [[1, 2, 4]] * 201}), seen)
+    yield "a summary of many moves", large, seen
+    grown = placement({"orders": [[1, 2, 4], [2, 3, 1], *[[1, 2, 3]] * PARTITIONS]})
+    yield "a summary of many new partitions", make_plan(grown, SEEN), SEEN
+    seen = snapshot([state([1, 2, 3], size=10_000_000 * MB)], registered=brokers(5))
+    long = plan_of([1, 2, 4], seen=seen, rate=MB)
+    yield "a summary of what takes very long", long, seen
+
+
+def test_reports_and_summaries_are_as_the_golden_file_has_them() -> None:
     fails = report("kill 4 at 5s")
-    runs = tuple(RandomRun(seed, fails.rehearsal) for seed in range(12))
-    assert "  and 2 more incomplete runs" in rehearsal_text(replace(fails, runs=runs)).splitlines()
+    refused = ("foreign reassign orders-0 [1,9] at 5s", "foreign delete-topic nosuch at 0s")
+    harmed = worse(with_runs(20.0, 90.0, 30.0))
+    reports = {
+        "no fault": report(),
+        "a broker that dies": report("kill 1 at 5s for 1m"),
+        "a fault after the end": report("rebalance at 9h"),
+        "faults that Kafka refuses": report(*refused, "kill 3 at 5s for 20s"),
+        "what does not complete": fails,
+        "random runs": with_runs(*map(float, range(20, 40))),
+        "random runs of which two are bad": replace(
+            harmed, runs=(*harmed.runs, RandomRun(61, fails.rehearsal))
+        ),
+        "random runs that do not complete": replace(
+            fails, runs=tuple(RandomRun(seed, fails.rehearsal) for seed in range(12))
+        ),
+    }
+    cases = [(title, rehearsal_text(of)) for title, of in reports.items()]
+    cases += [("markdown", rehearsal_markdown(reports["a broker that dies"]))]
+    cases += [(title, "\n".join(quick_rehearsal(plan, of)[0])) for title, plan, of in summaries()]
+    check_cases(Path(__file__).parent / "goldens" / "reports.txt", cases)
+    assert dumps(PLAN) == dumps(plan_of([1, 2, 4], rate=None))
 
 
 def test_every_form_has_the_distribution_and_the_worst_seed() -> None:
@@ -180,13 +134,6 @@ def test_each_wait_has_the_reason_of_the_one_that_waited_longest() -> None:
         waits(Progress(at, 2, 0, 0, 0, 2, holds=holds, now=at))
     (longest, *_) = waits.by_kind({}, 20.0)
     assert longest == Waited(NoSlot(BrokerId(5), 5, 5), 2, second, 20.0)
-
-
-def test_the_markdown_has_its_loads_in_a_table() -> None:
-    text = rehearsal_markdown(report("kill 1 at 5s for 1m"))
-    assert text.startswith(f"## replan rehearse: {PLAN.cluster_id}\n\n**Completes: 1 move in ")
-    assert "| broker | peak out | peak in | sent | received | disk peak | disk at end |" in text
-    assert "| 1 | 5.0 s | `kill 1 at 5s for 1m` |" in text
 
 
 def test_the_document_holds_everything_in_numbers() -> None:
@@ -256,18 +203,6 @@ def test_bytes_more_or_less_have_their_sign() -> None:
     assert [signed(n) for n in (0, 1_000, -1_000)] == ["0 B", "+1 kB", "-1 kB"]
 
 
-def test_the_summary_of_a_plan_is_two_lines_and_always_the_same() -> None:
-    lines = quick_rehearsal(PLAN, SEEN)[0]
-    assert re.fullmatch(
-        r"Rehearsed \(network 100 MB/s per broker, nothing produced\): \d+ s; peak 100 MB/s out of broker 1\.",
-        lines[0],
-    )
-    assert lines[1].startswith("Smallest ISR headroom: 1")
-    assert len(lines) == 2
-    assert quick_rehearsal(PLAN, SEEN)[0] == lines
-    assert dumps(PLAN) == dumps(plan_of([1, 2, 4], rate=None))
-
-
 def test_other_topics_play_no_part_in_the_summary() -> None:
     others = [state([1, 2, 3], topic=t, size=MB) for t in ("a", "z")]
     seen = snapshot(
@@ -279,29 +214,3 @@ def test_other_topics_play_no_part_in_the_summary() -> None:
 
 def test_a_plan_that_does_nothing_has_no_summary() -> None:
     assert quick_rehearsal(plan_of([1, 2, 3]), SEEN)[0] == ()
-
-
-def test_a_large_plan_is_estimated_by_a_coarser_model_and_says_so() -> None:
-    states = [state([1, 2, 3], partition=p) for p in range(201)]
-    seen = snapshot(states, registered=brokers(5))
-    large = make_plan(placement({"orders": [[1, 2, 4]] * 201}), seen)
-    lines = quick_rehearsal(large, seen)[0]
-    assert lines[0].startswith("Estimated by a coarser model, as it has more than 200 moves; ")
-    assert HOW in lines[0]
-    assert lines[1].startswith("Smallest ISR headroom: 1 (unchanged; orders-0: ")
-    assert len(lines) == 2
-
-
-def test_a_plan_of_many_new_partitions_is_estimated() -> None:
-    plan = make_plan(placement({"orders": [[1, 2, 4], [2, 3, 1], *[[1, 2, 3]] * PARTITIONS]}), SEEN)
-    assert (len(plan.moves), len(plan.creates)) == (1, 1)
-    assert quick_rehearsal(plan, SEEN)[0][0].startswith(
-        "Estimated by a coarser model, as its topics have more than 5,000 partitions; "
-    )
-
-
-def test_a_plan_that_takes_very_long_is_estimated() -> None:
-    seen = snapshot([state([1, 2, 3], size=10_000_000 * MB)], registered=brokers(5))
-    lines = quick_rehearsal(plan_of([1, 2, 4], seen=seen, rate=MB), seen)[0]
-    assert "takes very long" in lines[0]
-    assert "10 TB out of broker 1 at 1 MB/s" in lines[0]

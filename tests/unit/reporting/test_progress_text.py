@@ -1,7 +1,12 @@
 """What a terminal shows of an application at work, and what is said of it at its end."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 from msgspec.structs import replace
 from tests.builders import move, state
+from tests.goldens import check_cases
 from tests.unit.applying.lab import lab
 from tests.unit.applying.three_moves import MOVES, three_moves
 
@@ -56,16 +61,40 @@ def shown(progress: Progress, *, height: int = 24, width: int = 80) -> list[str]
     return drawn(display(progress, height=height, width=width), width=width).splitlines()
 
 
-def test_a_terminal_shows_the_whole_each_copy_and_what_waits_by_reason() -> None:
-    assert shown(PROGRESS) == [
-        "━━━━━━━━━━━━──────────────────  41 %  81 MB of 197 MB  20 MB/s  5.8 s left",
-        "12 s: 3 of 35 steps done, 2 running, 30 waiting",
-        "  orders-0     to 4: 12 MB of 60 MB (20 %), 4 MB/s, 12 s left",
-        "  payments-11  to 4: in sync; confirming for 15 s",
-        "18 wait: broker 4 is at its limit (`--slots 5`); 1 more like that",
-        "orders-19 waits: broker 6 is to receive a replica and is fenced; start it",
-        "11 partitions behind these",
-    ]
+def said() -> Iterator[tuple[str, str]]:
+    for title, lines in (
+        ("at work", shown(PROGRESS)),
+        ("at work, on a narrow terminal", shown(PROGRESS, width=60)),
+        ("at work, on a low terminal", shown(replace(PROGRESS, copies=[COPYING] * 40), height=14)),
+        ("where nothing copies", shown(replace(PROGRESS, done=7, copies=(), volume=Volume))),
+    ):
+        yield title, "\n".join(lines)
+    outcome = three_moves().apply()
+    new = PartitionResult(TopicPartition("clicks", 3), Result.DONE, created=2)
+    led = PartitionResult(TopicPartition("clicks", 0), Result.DONE, "clicks-0: led again by 1")
+    copied = Performed("000000000000-1", 654.0, 197_000_000, ThrottlesLeft.RESTORED)
+    nothing_copied = Performed("000000000000-1", 60.0, 0, None)
+    for title, took, results in (
+        ("the end of moves", copied, outcome.partitions),
+        ("the end of moves and new partitions", nothing_copied, (new, *outcome.partitions)),
+        ("the end of new partitions", nothing_copied, (new,)),
+        ("the end of a recovery", nothing_copied, (led,)),
+    ):
+        yield title, render_outcome(replace(outcome, performed=took, results=results))
+    made = three_moves()
+    made.apply(stop=made.stop_at(4.0))
+    yield "the end after an interruption", render_outcome(made.apply())
+
+
+def test_what_is_shown_and_said_at_the_end_is_as_the_golden_file_has_it() -> None:
+    check_cases(Path(__file__).parent / "goldens" / "progress.txt", said())
+
+
+@pytest.mark.parametrize("height", [10, 14, 24])
+def test_no_more_is_shown_than_a_terminal_has_room_for(height: int) -> None:
+    lines = shown(replace(PROGRESS, copies=[COPYING] * 40), height=height)
+    assert len(lines) <= height
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_step_that_is_no_move_says_what_it_waits_for_unless_every_one_does() -> None:
@@ -87,25 +116,6 @@ def test_a_step_that_is_no_move_says_what_it_waits_for_unless_every_one_does() -
     assert reasons(recovery) == {NoRoom: f"payments-12  {lacks}"}
 
 
-def test_a_low_terminal_shows_the_whole_and_the_reasons_and_as_many_copies_as_fit() -> None:
-    many = replace(PROGRESS, copies=[COPYING] * 40)
-    lines = shown(many, height=14)
-    assert len(lines) <= 14
-    assert any(line == "  and 33 more copies" for line in lines)
-    assert lines[-1] == "11 partitions behind these"
-
-
-def test_a_narrow_terminal_shows_a_shorter_bar_and_still_the_time_left() -> None:
-    (bar, *_) = shown(PROGRESS, width=60)
-    assert bar == "━━━━━━──────────  41 %  81 MB of 197 MB  20 MB/s  5.8 s left"
-    assert len(bar) <= 60
-
-
-def test_where_nothing_is_copied_the_bar_counts_what_is_done() -> None:
-    (bar, *_) = shown(replace(PROGRESS, done=7, copies=(), volume=Volume))
-    assert bar == "━━━━━━────────────────────────  20 %"
-
-
 def test_what_is_copied_grows_up_to_all_that_the_plan_copies() -> None:
     made = three_moves()
     outcome = made.apply()
@@ -119,42 +129,6 @@ def test_what_is_copied_grows_up_to_all_that_the_plan_copies() -> None:
     assert any(v.seconds_left is not None for v in volumes)
     assert outcome.performed is not None
     assert outcome.performed.copied_bytes == whole
-
-
-def test_the_end_says_how_long_how_much_what_became_of_throttles_and_where_it_is_kept() -> None:
-    made = three_moves()
-    outcome = made.apply()
-    took = Performed("000000000000-1", 654.0, 197 * MB, ThrottlesLeft.RESTORED)
-    assert render_outcome(replace(outcome, performed=took)).splitlines()[-1] == (
-        "3 moves in 10 min 54 s; 197 MB copied; throttles restored; "
-        "`replan journal show` has application 000000000000-1"
-    )
-
-
-def test_the_end_counts_new_partitions_elections_and_moves_apart() -> None:
-    outcome = three_moves().apply()
-    took = Performed("000000000000-1", 60.0, 0, None)
-    new = PartitionResult(TopicPartition("clicks", 3), Result.DONE, created=2)
-    led = PartitionResult(TopicPartition("clicks", 0), Result.DONE, "clicks-0: led again by 1")
-    ends = [
-        render_outcome(replace(outcome, performed=took, results=results))
-        .splitlines()[-1]
-        .partition(";")[0]
-        for results in ((new, *outcome.partitions), (new,), (led,))
-    ]
-    assert ends == [
-        "2 new partitions, 3 moves in 1 min",
-        "2 new partitions in 1 min",
-        "1 partition led again in 1 min",
-    ]
-
-
-def test_an_end_after_an_interruption_says_that_it_was_resumed() -> None:
-    made = three_moves()
-    made.apply(stop=made.stop_at(4.0))
-    last = render_outcome(made.apply()).splitlines()[-1]
-    assert "3 moves in " in last
-    assert " s since it was resumed; " in last
 
 
 def test_the_time_left_goes_by_the_last_minute_and_ends_when_all_is_confirmed() -> None:
