@@ -1,10 +1,12 @@
 """What a change of placement files means, without a cluster."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.goldens import check_cases
 
 from replan.model.api import Placement
 from replan.placement_file.api import Source, fastest_parser, load_sources
@@ -54,123 +56,78 @@ def test_a_partition_that_is_declared_or_no_longer_declared_is_named() -> None:
     assert [c.change for c in back.lists] == [ListChange.NOT_DECLARED]
 
 
-def test_everything_else_is_compared_key_by_key_as_the_file_spells_it() -> None:
-    before = placed(
-        "blacklists: {replicas: [{broker: 9, reason: old}], leaders: [{broker: 7}]}\n"
-        "throttles: {moves: {rate: 50MB/s, brokers: {3: {leader: 20MB/s, follower: unlimited}}}}\n"
-        "limits: {bytes: 2TB}\n"
-        "assignments: {'metrics-*': {replicationFactor: 2}}\n"
-    )
-    after = placed(
-        "limits: {bytes: 3TB}\n"
-        "blacklists: {replicas: [{broker: 8}, {broker: 9, reason: new}], leaders: []}\n"
-        "throttles: {moves: {rate: 60MB/s, brokers: {3: {leader: 30MB/s, follower: unlimited}}}}\n"
-        "assignments: {'metrics-*': {replicationFactor: 3, spread: rack}}\n"
-    )
-    found = compare_placements(before, after)
-    assert found.lists == ()
-    assert {
-        "blacklists.replicas.9.reason": ("old", "new"),
-        "blacklists.replicas.8.broker": (None, "8"),
-        "blacklists.leaders.7.broker": ("7", None),
-        "throttles.moves.rate": ("50 MB/s", "60 MB/s"),
-        "throttles.moves.brokers.3.leader": ("20 MB/s", "30 MB/s"),
-        "limits.bytes": ("2 TB", "3 TB"),
-        "assignments.metrics-*.replicationFactor": ("2", "3"),
-        "assignments.metrics-*.spread": (None, "rack"),
-    }.items() <= found.settings.items()
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "key", "said"),
-    [
-        ("rate: 50MB/s", "rate: 50000001B/s", "rate", ("50 MB/s", "50000001 B/s")),
-        ("rate: 50MB/s", "rate: unlimited", "rate", ("50 MB/s", "unlimited")),
+SETTINGS: dict[str, tuple[str, str]] = {
+    "key by key, as the file spells it": (
         (
-            "rate: 50MB/s",
-            "rate: 50MB/s, brokers: {3: unlimited}",
-            "brokers.3",
-            (None, "unlimited"),
+            "blacklists: {replicas: [{broker: 9, reason: old}], leaders: [{broker: 7}]}\n"
+            "throttles: {moves: {rate: 50MB/s, brokers: {3: {leader: 20MB/s, follower: unlimited}}}}\n"
+            "limits: {bytes: 2TB}\n"
+            "assignments: {'metrics-*': {replicationFactor: 2}}\n"
         ),
         (
-            "rate: 50MB/s, brokers: {3: 20MB/s}",
-            "rate: 50MB/s, brokers: {3: 10MiB/s}",
-            "brokers.3",
-            ("20 MB/s", "10485760 B/s"),
+            "limits: {bytes: 3TB}\n"
+            "blacklists: {replicas: [{broker: 8}, {broker: 9, reason: new}], leaders: []}\n"
+            "throttles: {moves: {rate: 60MB/s, brokers: {3: {leader: 30MB/s, follower: unlimited}}}}\n"
+            "assignments: {'metrics-*': {replicationFactor: 3, spread: rack}}\n"
         ),
-    ],
-)
-def test_no_other_rate_passes_for_the_same(
-    before: str, after: str, key: str, said: tuple[str | None, str]
-) -> None:
-    both = (placed(f"throttles: {{moves: {{{of}}}}}\n") for of in (before, after))
-    assert compare_placements(*both).settings == {f"throttles.moves.{key}": said}
+    ),
+    "nothing that nobody wrote": (
+        "assignments: {orders: {partitions: {0: [1, 2]}}}\nthrottles: {moves: {rate: 5MB/s}}\n",
+        (
+            "assignments: {'*': {replicationFactor: 3, spread: rack}}\n"
+            "balance: {replicas: 5%, weights: {3: 1.5}}\n"
+            "throttles: {moves: {rate: 5MB/s, keep: true}}\n"
+        ),
+    ),
+    "where replicas may lie: no key that follows from another, and brokers are ids and ranges": (
+        (
+            "assignments:\n"
+            "  clicks: {replicasPerRack: {a: 2, b: 1}, maxReplicasPerBroker: 3}\n"
+            "  orders: {inRack: a}\n"
+            "  pay-*: {spread: rack, brokers: [1, '4-9'], except: [pay-x]}\n"
+        ),
+        (
+            "assignments:\n"
+            "  clicks: {replicasPerRack: {a: 1, b: 2}, maxReplicasPerBroker: 4}\n"
+            "  orders: {spread: rack}\n"
+            "  pay-*: {spread: rack, brokers: {racks: [b, a], ids: [1, '4-8']}}\n"
+            "balance: {maxReplicasPerBroker: 4000}\n"
+        ),
+    ),
+    "groups that are apart": (
+        "apart: [[orders, 'pay-*'], [clicks, orders]]\n",
+        "apart: [[orders, clicks]]\n",
+    ),
+    "groups that are apart in another order": (
+        "apart: [[orders, 'pay-*'], [clicks, orders]]\n",
+        "apart: [[orders, clicks], ['pay-*', orders]]\n",
+    ),
+    "an order of preference": (
+        "lastLeaders: [3, {rack: dr}]\npreferredLeaders: {orders: {racks: [a, b]}}\n",
+        "lastLeaders: [{rack: dr}, 3]\npreferredLeaders: {orders: {racks: [b, a]}}\n",
+    ),
+    **{
+        f"rates that are not the same: {before}; {after}": (
+            f"throttles: {{moves: {{{before}}}}}\n",
+            f"throttles: {{moves: {{{after}}}}}\n",
+        )
+        for before, after in (
+            ("rate: 50MB/s", "rate: 50000001B/s"),
+            ("rate: 50MB/s", "rate: unlimited"),
+            ("rate: 50MB/s", "rate: 50MB/s, brokers: {3: unlimited}"),
+            ("rate: 50MB/s, brokers: {3: 20MB/s}", "rate: 50MB/s, brokers: {3: 10MiB/s}"),
+        )
+    },
+}
 
 
-def test_it_is_said_in_the_words_of_the_file_and_nothing_that_nobody_wrote() -> None:
-    before = placed(
-        "assignments: {orders: {partitions: {0: [1, 2]}}}\nthrottles: {moves: {rate: 5MB/s}}\n"
-    )
-    after = placed(
-        "assignments: {'*': {replicationFactor: 3, spread: rack}}\n"
-        "balance: {replicas: 5%, weights: {3: 1.5}}\n"
-        "throttles: {moves: {rate: 5MB/s, keep: true}}\n"
-    )
-    assert compare_placements(before, after).settings == {
-        "assignments.*.replicationFactor": (None, "3"),
-        "assignments.*.spread": (None, "rack"),
-        "balance.replicas": (None, "5%"),
-        "balance.weights.3": (None, "1.5"),
-        "throttles.moves.keep": (None, "true"),
-    }
-
-
-def test_where_replicas_may_lie_is_said_as_it_is_written() -> None:
-    """What follows from a key is no key of its own, and brokers are ids and ranges."""
-    before = placed(
-        "assignments:\n"
-        "  clicks: {replicasPerRack: {a: 2, b: 1}, maxReplicasPerBroker: 3}\n"
-        "  orders: {inRack: a}\n"
-        "  pay-*: {spread: rack, brokers: [1, '4-9'], except: [pay-x]}\n"
-    )
-    after = placed(
-        "assignments:\n"
-        "  clicks: {replicasPerRack: {a: 1, b: 2}, maxReplicasPerBroker: 4}\n"
-        "  orders: {spread: rack}\n"
-        "  pay-*: {spread: rack, brokers: {racks: [b, a], ids: [1, '4-8']}}\n"
-        "balance: {maxReplicasPerBroker: 4000}\n"
-    )
-    assert compare_placements(before, after).settings == {
-        "assignments.clicks.maxReplicasPerBroker": ("3", "4"),
-        "assignments.clicks.replicasPerRack.a": ("2", "1"),
-        "assignments.clicks.replicasPerRack.b": ("1", "2"),
-        "assignments.orders.inRack": ("a", None),
-        "assignments.orders.spread": (None, "rack"),
-        "assignments.pay-*.brokers": ("1, 4-9", None),
-        "assignments.pay-*.brokers.ids": (None, "1, 4-8"),
-        "assignments.pay-*.brokers.racks": (None, "a, b"),
-        "assignments.pay-*.except": ("pay-x", None),
-        "balance.maxReplicasPerBroker": (None, "4000"),
-    }
-
-
-def test_each_group_that_is_apart_is_named_and_their_order_is_nothing() -> None:
-    one = placed("apart: [[orders, 'pay-*'], [clicks, orders]]\n")
-    same = placed("apart: [[orders, clicks], ['pay-*', orders]]\n")
-    assert compare_placements(one, same).none
-    fewer = placed("apart: [[orders, clicks]]\n")
-    assert compare_placements(one, fewer).settings == {
-        "apart": ("clicks, orders; orders, pay-*", "clicks, orders")
-    }
-
-
-def test_an_order_of_preference_is_an_order() -> None:
-    one = placed("lastLeaders: [3, {rack: dr}]\npreferredLeaders: {orders: {racks: [a, b]}}\n")
-    other = placed("lastLeaders: [{rack: dr}, 3]\npreferredLeaders: {orders: {racks: [b, a]}}\n")
-    assert compare_placements(one, other).settings == {
-        "lastLeaders": ("3, {rack: dr}", "{rack: dr}, 3"),
-        "preferredLeaders.orders.racks": ("a, b", "b, a"),
-    }
+def test_settings_are_compared_key_by_key_in_the_words_of_the_file() -> None:
+    """In `goldens/placement-difference.txt`."""
+    told: list[tuple[str, str]] = []
+    for title, (before, after) in SETTINGS.items():
+        found = compare_placements(placed(before), placed(after))
+        told.append((title, render_placement_difference(found)))
+    check_cases(Path(__file__).parent / "goldens" / "placement-difference.txt", told)
 
 
 ROWS = st.lists(st.permutations([1, 2, 3, 4]).map(lambda p: p[:3]), min_size=1, max_size=4)
