@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from tests.goldens import check_cases
 from tests.unit.snapshots.strategies import broken, snapshots
 
 from replan.documents.api import decoded, parse_document, render_document
@@ -337,139 +338,51 @@ def test_a_snapshot_with_everything_is_written_so() -> None:
     )
 
 
-WRONG_DOCUMENTS = [
-    ({}, 'f: $: this is not a snapshot: "kind" should say "replan.snapshot"'),
-    (
-        document(kind="replan.plan"),
-        'f: $.kind: this is not a snapshot: expected "replan.snapshot", found "replan.plan"',
+WRONG_DOCUMENTS: list[dict[str, object]] = [
+    {},
+    document(kind="replan.plan"),
+    document(formatVersion=2),
+    document(observedAt="2026-11-21 03:00"),
+    document(observedAt="2026-02-30T00:00:00Z"),
+    document(topic=[]),
+    document(features={"zzz": True}),
+    document(topics={}),
+    document(topics=[{}]),
+    document(topics=[{"name": ""}]),
+    document(topics=[{"name": "a"}, {"name": "a"}]),
+    document(topics=[{"name": "a", "id": "x"}, {"name": "b", "id": "x"}]),
+    document(topics=[{"name": "a", "minInsyncReplicas": 0}]),
+    document(topics=[{"name": "a", "minInsyncSource": "default"}]),
+    one_partition(replicas=[1, "2"]),
+    one_partition(replicas=[1, 2, 1]),
+    one_partition(replicas=[]),
+    one_partition(isr=[1, 9]),
+    one_partition(leader=9),
+    one_partition(leader=True),
+    document(
+        topics=[{"name": "a", "partitions": [{"replicas": [1]}, {"replicas": [1], "partition": 0}]}]
     ),
-    (
-        document(formatVersion=2),
-        (
-            "f: $.formatVersion: format version 2 is newer than this program reads (1); "
-            "use a newer replan"
-        ),
-    ),
-    (
-        document(observedAt="2026-11-21 03:00"),
-        (
-            'f: $.observedAt: expected a time in UTC such as "2026-11-21T03:00:00Z", '
-            'found "2026-11-21 03:00"'
-        ),
-    ),
-    (
-        document(observedAt="2026-02-30T00:00:00Z"),
-        (
-            'f: $.observedAt: expected a time in UTC such as "2026-11-21T03:00:00Z", '
-            'found "2026-02-30T00:00:00Z"'
-        ),
-    ),
-    (document(topic=[]), 'f: $: unknown key "topic"; did you mean "topics"?'),
-    (
-        document(features={"zzz": True}),
-        (
-            'f: $.features: unknown key "zzz"; known keys: eligibleLeaderReplicas, '
-            "replicationFactorGuard"
-        ),
-    ),
-    (document(topics={}), "f: $.topics: expected a list, found {}"),
-    (document(topics=[{}]), 'f: $.topics[0]: "name" is missing'),
-    (
-        document(topics=[{"name": ""}]),
-        'f: $.topics[0].name: expected a string that is not empty, found ""',
-    ),
-    (
-        document(topics=[{"name": "a"}, {"name": "a"}]),
-        "f: $.topics[1].name: topic a is listed twice; keep one",
-    ),
-    (
-        document(topics=[{"name": "a", "id": "x"}, {"name": "b", "id": "x"}]),
-        "f: $.topics[1]: topics a and b have the same id, x; correct one of them",
-    ),
-    (
-        document(topics=[{"name": "a", "minInsyncReplicas": 0}]),
-        "f: $.topics[0].minInsyncReplicas: expected a number from 1 to 2147483647, found 0",
-    ),
-    (
-        document(topics=[{"name": "a", "minInsyncSource": "default"}]),
-        (
-            'f: $.topics[0].minInsyncSource: unknown source "default"; one of unknown, topic, broker, '
-            "clusterDefault, brokerFile, kafkaDefault"
-        ),
-    ),
-    (
-        one_partition(replicas=[1, "2"]),
-        'f: $.topics[0].partitions[0].replicas[1]: expected a whole number, found "2"',
-    ),
-    (
-        one_partition(replicas=[1, 2, 1]),
-        "f: $.topics[0].partitions[0].replicas: broker 1 is listed twice; name it once",
-    ),
-    (
-        one_partition(replicas=[]),
-        "f: $.topics[0].partitions[0].replicas: a partition has at least one replica",
-    ),
-    (
-        one_partition(isr=[1, 9]),
-        "f: $.topics[0].partitions[0].isr: broker 9 is in sync but no replica of [1, 2, 3]",
-    ),
-    (
-        one_partition(leader=9),
-        "f: $.topics[0].partitions[0].leader: leader 9 is no replica of [1, 2, 3]",
-    ),
-    (
-        one_partition(leader=True),
-        "f: $.topics[0].partitions[0].leader: expected a whole number, found true",
-    ),
-    (
-        document(
-            topics=[
-                {"name": "a", "partitions": [{"replicas": [1]}, {"replicas": [1], "partition": 0}]}
-            ]
-        ),
-        "f: $.topics[0].partitions[1]: partition 0 is listed twice; keep one",
-    ),
-    (
-        document(brokers=[{"id": 1}, {"id": 1}]),
-        "f: $.brokers[1].id: broker 1 is listed twice; keep one",
-    ),
-    (
-        document(brokers=[{"id": 1, "logDirs": [{"path": "/d", "logs": 1.5}]}]),
-        "f: $.brokers[0].logDirs[0].logs: expected a whole number, found 1.5",
-    ),
-    (
-        document(brokers=[{"id": 1, "configs": {"k": {"value": 5}}}]),
-        "f: $.brokers[0].configs.k.value: expected a string, found 5",
-    ),
+    document(brokers=[{"id": 1}, {"id": 1}]),
+    document(brokers=[{"id": 1, "logDirs": [{"path": "/d", "logs": 1.5}]}]),
+    document(brokers=[{"id": 1, "configs": {"k": {"value": 5}}}]),
     *(
-        (
-            document(brokers=[{"id": 1, "configs": {LEADER_RATE: {"value": rate}}}]),
-            (
-                f"f: $.brokers[0].configs.{LEADER_RATE}.value: {LEADER_RATE} is a whole number of bytes per second, "
-                f'found "{rate}"'
-            ),
-        )
+        document(brokers=[{"id": 1, "configs": {LEADER_RATE: {"value": rate}}}])
         for rate in ("", "1.5", "-1", str(2**63))
     ),
-    (
-        document(topics=[{"name": "a", "partitions": [{"replicas": [1], "bytes": 10**100}]}]),
-        "f: $.topics[0].partitions[0].bytes: expected a number from 0 to 9223372036854775807, found 1"
-        + "0" * 58
-        + "…",
-    ),
-    (
-        document(topics=[{"name": "a", "partitions": [{"replicas": list(range(40_000))}]}]),
-        "f: $.topics[0].partitions[0].replicas: expected at most 32,767 brokers, found 40,000",
-    ),
-    (
-        document(remembered=[{"topic": "a", "partition": 0, "topicId": "t", "order": [1]}] * 2),
-        "f: $.remembered[1]: a-0 is remembered twice; keep one",
-    ),
+    document(topics=[{"name": "a", "partitions": [{"replicas": [1], "bytes": 10**100}]}]),
+    document(topics=[{"name": "a", "partitions": [{"replicas": list(range(40_000))}]}]),
+    document(remembered=[{"topic": "a", "partition": 0, "topicId": "t", "order": [1]}] * 2),
 ]
 
 
-@pytest.mark.parametrize(("found", "message"), WRONG_DOCUMENTS, ids=[m for _, m in WRONG_DOCUMENTS])
-def test_a_wrong_document_is_refused_with_its_place(found: dict[str, object], message: str) -> None:
-    with pytest.raises(BadFile) as refused:
-        from_document(found, "f")
-    assert str(refused.value) == message
+def changed(found: dict[str, object]) -> str:
+    """What of it is not as in the least document."""
+    parts = {key: value for key, value in found.items() if value != document().get(key)}
+    text = json.dumps(parts)
+    return text if len(text) < 200 else f"{text[:80]}…"
+
+
+def test_a_wrong_document_is_refused_with_its_place() -> None:
+    """In `goldens/wrong.txt`."""
+    told = [(changed(found), refusal(found) or "taken") for found in WRONG_DOCUMENTS]
+    check_cases(Path(__file__).parent / "goldens" / "wrong.txt", told)
