@@ -146,6 +146,9 @@ def killed(
             assert late is not None
     found.settings = replace(found.settings, owner="bob@ops-2")
     with process(kept, cluster_id) as found.journal:
+        example = OF_KINDS.get(name)
+        if example is not None and example.kind is not None and boundary.log[-1] == example.request:
+            assert [*fold(found.journal.read()).steps], "what is asked for is written down first"
         assert found.apply().exit_code is Exit.OK
         left = fold(found.journal.read())
         opened = [r for r in found.journal.read() if isinstance(r, Application)]

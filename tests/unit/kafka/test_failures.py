@@ -1,5 +1,7 @@
 """Codes and exceptions as answers, refusals, or something to ask again."""
 
+from pathlib import Path
+
 import pytest
 from kafka.errors import (
     ClusterAuthorizationFailedError,
@@ -15,6 +17,7 @@ from kafka.errors import (
     UnknownBrokerIdError,
     for_code,
 )
+from tests.goldens import check_cases
 
 from replan.kafka.api import (
     ALTER_REASSIGNMENTS,
@@ -73,56 +76,19 @@ def test_only_what_passes_by_itself_is_asked_again(failure: Exception, again: bo
     assert retriable(failure) is again
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            str(
-                explained_refusal(
-                    LIST_REASSIGNMENTS, ClusterAuthorizationFailedError("Cluster not authorized.")
-                )
-            ),
-            (
-                "ListPartitionReassignments is not permitted: CLUSTER_AUTHORIZATION_FAILED (31):"
-                " Cluster not authorized.\n"
-                "  this user needs the ACL Describe on Cluster; ask for it, or use another user"
-            ),
-        ),
-        (
-            str(explained_refusal(DESCRIBE_PARTITIONS, TopicAuthorizationFailedError("orders"))),
-            (
-                "DescribeTopicPartitions is not permitted: TOPIC_AUTHORIZATION_FAILED (29): orders\n"
-                "  this user needs the ACL Describe on Topic; ask for it, or use another user"
-            ),
-        ),
-        (
-            str(
-                explained_refusal(
-                    ALTER_REASSIGNMENTS, SaslAuthenticationFailedError("bad password")
-                )
-            ),
-            (
-                "the cluster does not accept these credentials:"
-                " SASL_AUTHENTICATION_FAILED (58): bad password\n"
-                "  check security.protocol and the sasl.* keys of the client properties"
-            ),
-        ),
-        (
-            str(explained_refusal(DESCRIBE_PARTITIONS, IncompatibleBrokerVersion("no such api"))),
-            (
-                "this cluster does not know DescribeTopicPartitions:"
-                " UNSUPPORTED_VERSION (35): no such api\n"
-                "  replan needs Kafka 3.9 or newer in KRaft mode"
-            ),
-        ),
-        (
-            str(explained_refusal(ALTER_REASSIGNMENTS, for_code(42)("odd"))),
-            "AlterPartitionReassignments failed: INVALID_REQUEST (42): odd",
-        ),
-    ],
-)
-def test_a_refusal_says_what_would_help(text: str, expected: str) -> None:
-    assert text == expected
+REFUSED = [
+    (LIST_REASSIGNMENTS, ClusterAuthorizationFailedError("Cluster not authorized.")),
+    (DESCRIBE_PARTITIONS, TopicAuthorizationFailedError("orders")),
+    (ALTER_REASSIGNMENTS, SaslAuthenticationFailedError("bad password")),
+    (DESCRIBE_PARTITIONS, IncompatibleBrokerVersion("no such api")),
+    (ALTER_REASSIGNMENTS, for_code(42)("odd")),
+]
+
+
+def test_a_refusal_says_what_would_help() -> None:
+    """In `goldens/failures.txt`."""
+    told = [(reason(why), str(explained_refusal(what, why))) for what, why in REFUSED]
+    check_cases(Path(__file__).parent / "goldens" / "failures.txt", told)
 
 
 def test_a_whole_request_with_a_code_raises_and_one_without_does_not() -> None:

@@ -15,6 +15,7 @@ from tests.builders import snapshot, state
 from tests.golden.language import perform as tell
 from tests.golden.simulator_driver import SimulatorDriver
 from tests.golden.traces import STEPS, Words, traces
+from tests.goldens import check_cases
 from tests.readings import sizes_of
 
 from replan.errors import BadFile, Held
@@ -36,7 +37,6 @@ from replan.model.api import (
     topic_change,
 )
 from replan.simulator.api import (
-    RULES,
     At,
     ClusterState,
     FenceBroker,
@@ -256,103 +256,45 @@ def test_the_file_may_say_which_kafka_it_is_and_how_fast(
     assert plane.look(Wanted(partitions=[P0])).partitions[P0].leader == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        (
-            lambda d: d["topics"][0]["partitions"][0].update(isr=[2, 3], leader=1),
-            "orders-0: leader 1 is not in the ISR [2, 3]",
-        ),
-        (
-            lambda d: d["topics"][0]["partitions"][0].update(adding=[4]),
-            "orders-0: adding [4] has brokers that are no replicas: [1, 2, 3]",
-        ),
-        (
-            lambda d: d["topics"][0]["partitions"][0].update(isr=[1, 2], elr=[2]),
-            "orders-0: ISR [1, 2] and ELR [2] overlap",
-        ),
-        (
-            lambda d: d["topics"][0]["partitions"][1].update(partition=7),
-            "orders: its partitions must be numbered 0, 1, 2 ... without a gap",
-        ),
-        (
-            lambda d: d["topics"][0].update(partitions=[]),
-            (
-                "orders: it has no partitions, as a topic is shown for a moment while it is created or deleted; take "
-                "the snapshot again, or take the topic out of it"
-            ),
-        ),
-        (
-            lambda d: d.update(simulation={"kafkaVersion": "2.8"}),
-            f"Kafka '2.8' is not simulated; the simulated versions are {', '.join(RULES)}",
-        ),
-        (
-            lambda d: d.update(simulation={"kafkaVersion": "3.9"}),
-            "eligible leader replicas are not available in Kafka 3.9",
-        ),
-        (
-            lambda d: d.update(simulation=[]),
-            "$.simulation: expected an object, found []",
-        ),
-        (
-            lambda d: d.update(simulation={"xyz": 1}),
-            (
-                '$.simulation: unknown key "xyz"; known keys: brokers, bursts, configs, deletions, files, '
-                "kafkaVersion, nextBrokerEpoch, nextRebalance, nextUncleanElection, partitions, seconds, speeds"
-            ),
-        ),
-        (
-            lambda d: d.update(simulation={"seconds": "soon"}),
-            '$.simulation.seconds: expected a number, found "soon"',
-        ),
-        (
-            lambda d: d.update(simulation={"seconds": -1}),
-            "$.simulation.seconds: expected a number of at least 0, found -1",
-        ),
-        (
-            lambda d: d.update(simulation={"speeds": {"sessionSeconds": None}}),
-            "$.simulation.speeds.sessionSeconds: expected a number, found null",
-        ),
-        (
-            lambda d: d.update(simulation={"configs": [{"scope": "cluster"}]}),
-            '$.simulation.configs[0].scope: expected "topic" or "broker", found "cluster"',
-        ),
-        (
-            lambda d: d["topics"].extend(
-                {
-                    "name": name,
-                    "minInsyncReplicas": count,
-                    "minInsyncSource": "clusterDefault",
-                    "partitions": [{"replicas": [1]}],
-                }
-                for name, count in (("x", 1), ("y", 2))
-            ),
-            (
-                "y: min.insync.replicas is 2 by a default that is 1 for another topic; "
-                "give one of them the source `topic`"
-            ),
-        ),
-        (
-            lambda d: d.update(observedAt="9999-12-31T23:59:59Z"),
-            "observed at 9999-12-31T23:59:59Z: a simulation begins in the years 1000 to 9000",
-        ),
-        (
-            lambda d: d.update(simulation={"seconds": 9e18}),
-            "$.simulation.seconds: expected a number of at most 10,000,000,000, found 9e+18",
-        ),
-        (
-            lambda d: d.update(simulation={"speeds": {"batchBytes": 0}}),
-            "$.simulation.speeds.batchBytes: expected a whole number of at least 1, found 0",
-        ),
-    ],
-)
-def test_a_file_that_describes_no_cluster_is_refused_with_the_place(
-    file: Path, change: Callable[[Document], object], complaint: str
-) -> None:
-    edit(file, change)
-    with pytest.raises(BadFile) as failure:
-        open_simulated(file)
-    assert str(failure.value) == f"{file}: {complaint}"
+WRONG: list[Callable[[Document], object]] = [
+    lambda d: d["topics"][0]["partitions"][0].update(isr=[2, 3], leader=1),
+    lambda d: d["topics"][0]["partitions"][0].update(adding=[4]),
+    lambda d: d["topics"][0]["partitions"][0].update(isr=[1, 2], elr=[2]),
+    lambda d: d["topics"][0]["partitions"][1].update(partition=7),
+    lambda d: d["topics"][0].update(partitions=[]),
+    lambda d: d.update(simulation={"kafkaVersion": "2.8"}),
+    lambda d: d.update(simulation={"kafkaVersion": "3.9"}),
+    lambda d: d.update(simulation=[]),
+    lambda d: d.update(simulation={"xyz": 1}),
+    lambda d: d.update(simulation={"seconds": "soon"}),
+    lambda d: d.update(simulation={"seconds": -1}),
+    lambda d: d.update(simulation={"speeds": {"sessionSeconds": None}}),
+    lambda d: d.update(simulation={"configs": [{"scope": "cluster"}]}),
+    lambda d: d["topics"].extend(
+        {
+            "name": name,
+            "minInsyncReplicas": count,
+            "minInsyncSource": "clusterDefault",
+            "partitions": [{"replicas": [1]}],
+        }
+        for name, count in (("x", 1), ("y", 2))
+    ),
+    lambda d: d.update(observedAt="9999-12-31T23:59:59Z"),
+    lambda d: d.update(simulation={"seconds": 9e18}),
+    lambda d: d.update(simulation={"speeds": {"batchBytes": 0}}),
+]
+
+
+def test_a_file_that_describes_no_cluster_is_refused_with_the_place(file: Path) -> None:
+    """In `goldens/wrong-files.txt`."""
+    right, told = file.read_text(), list[tuple[str, str]]()
+    for number, change in enumerate(WRONG, 1):
+        file.write_text(right)
+        edit(file, change)
+        with pytest.raises(BadFile) as failure:
+            open_simulated(file)
+        told.append((str(number), str(failure.value).removeprefix(f"{file}: ")))
+    check_cases(Path(__file__).parent / "goldens" / "wrong-files.txt", told)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
