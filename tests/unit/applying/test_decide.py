@@ -345,6 +345,20 @@ def test_when_stopping_nothing_is_asked_but_what_ended_is_written_down() -> None
     assert came_into(decision, Ended) == [0]
 
 
+@pytest.mark.parametrize("status", [Status.OPEN, Status.CANCELLED, Status.DONE])
+def test_whoever_takes_over_knows_of_lists_that_may_arrive_also_where_a_partition_has_ended(
+    status: Status,
+) -> None:
+    """Its application stays until they cannot any more."""
+    definite = own(COPIES[0], RequestKind.CANCEL, status=status)
+    pending = own(COPIES[1], RequestKind.CANCEL, status=status)
+    pending = replace(pending, asked=LastRequest(RequestKind.CANCEL, (), confirmed=False))
+    elects = own(COPIES[2], RequestKind.ELECT, status=Status.DONE)
+    elects = replace(elects, asked=LastRequest(RequestKind.ELECT, (), confirmed=False))
+    _, run = case(COPIES, owned=(definite, pending, elects))
+    assert run.moves.unknown_since == {COPIES[1].partition: 0}
+
+
 def test_an_ended_copy_that_still_runs_keeps_its_throttle_and_an_open_one_too() -> None:
     ended = own(COPIES[0], RequestKind.EXPAND, 1, 2, 3, 4, status=Status.STALE)
     listed = replicas(1, 2, 3, 4)
