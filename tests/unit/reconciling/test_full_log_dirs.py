@@ -14,7 +14,14 @@ from tests.unit.reconciling.test_loop import HOUR, MB, Reader, end_of, lists_of,
 from tests.unit.reconciling.test_proposing import Heard
 
 from replan.model.api import BrokerId, DeviationKind, LogDir, TopicPartition, replicas
-from replan.planning.api import Alignment, FullLogDir, full_log_dirs, with_room_below
+from replan.planning.api import (
+    Alignment,
+    FullLogDir,
+    free_below,
+    full_log_dirs,
+    room_on,
+    with_room_below,
+)
 from replan.reconciling.api import (
     DeclaredByList,
     FillsLogDirs,
@@ -285,6 +292,49 @@ def test_disks_that_are_equally_full_are_two(read: Reader) -> None:
     below = [*volumes[BrokerId(1)], *volumes[BrokerId(4)]]
     assert [[d.path for d in of] for of in below] == [["/a"], ["/b"], ["/c"], ["/d"]]
     assert [of[0].room() for of in below] == [0, 0, 850 * MB, 850 * MB]
+
+
+def test_a_volume_of_several_directories_has_its_room_in_each_since_kafka_chooses_one(
+    read: Reader,
+) -> None:
+    """The directory with the fewest logs may be any of them, and the room is that of one volume."""
+    states = [state(of, partition=i, size=SIZES[i] * MB) for i, of in enumerate(LISTS)]
+    fewer = [log_dir(4, path, 300) for path in ("/d", "/e")]
+    dirs = (log_dir(1, "/a", 900, (0, 1, 2, 3)), replace(fewer[0], logs=5), fewer[1])
+    seen = replace(snapshot(states, registered=brokers(4, "abcd")), log_dirs=dirs)
+    [below] = with_room_below(seen, Fraction(85, 100), frozenset()).volumes[BrokerId(4)]
+    assert [(d.path, d.room()) for d in below] == [("/d", 550 * MB), ("/e", 550 * MB)]
+    world = from_snapshot(seen, "4.3")
+    policy = "reconcile: {putRight: {logDirFull: {above: 85%, for: 0s}}}"
+    month = run_loop(world, [Release(0, read(RULE, policy))], 30 * HOUR)
+    [done] = rounds_of(month)
+    assert done.kinds == (DeviationKind.LOG_DIR_FULL,)
+    assert end_of(month) is LoopState.AT_REST
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 3), st.sampled_from([TOTAL, TOTAL + 1]), st.integers(0, TOTAL)),
+        min_size=1,
+        max_size=4,
+    ),
+    st.sampled_from([Fraction(1, 2), Fraction(85, 100), Fraction(1)]),
+)
+def test_volumes_are_the_same_with_the_room_below_a_share(
+    of_broker: list[tuple[int, int, int]], share: Fraction
+) -> None:
+    dirs = tuple(
+        LogDir(BrokerId(1), f"/{n}-{i}", total * MB, min(usable, total) * MB, 0)
+        for n, (count, total, usable) in enumerate(of_broker)
+        for i in range(count)
+    )
+    seen = replace(snapshot([state((1,))]), log_dirs=dirs)
+    volumes = seen.volumes[BrokerId(1)]
+    below = with_room_below(seen, share, frozenset()).volumes[BrokerId(1)]
+    wanted = {tuple(sorted(d.path for d in v)): room_on(v, free=free_below(share)) for v in volumes}
+    rooms = {tuple(sorted(d.path for d in v)): room_on(v) for v in below}
+    assert rooms == wanted
+    assert all(d.room() == v[0].room() for v in below for d in v)
 
 
 @given(st.integers(0, TOTAL * MB // 10))

@@ -28,6 +28,8 @@ from replan.planning.plans.log_dirs import DirRooms, LogMove, free_below, room_o
 _Lies = dict[TopicPartition, tuple[PartitionState, str]]
 """What lies on a volume, with its directory."""
 NOTHING_STAYS: Mapping[BrokerId, frozenset[TopicPartition]] = MappingProxyType({})
+OF_ITS_OWN = 20
+"""Bytes by which the sizes of volumes differ, so that no two count as one; more than rounding takes away."""
 BYTE_STEPS = 1 << 14
 """The search for the fewest bytes counts in this part of what must leave."""
 
@@ -91,8 +93,8 @@ def with_room_below(
     snapshot: Snapshot, above: Fraction, leaving: frozenset[TopicPartition]
 ) -> Snapshot:
     """The cluster, in which volumes have room as long as they stay below the share, for these partitions alone."""
-    volumes = chain.from_iterable(snapshot.volumes.values())
-    dirs = [d for volume in volumes for d in _below(volume, above)]
+    volumes = [v for of in snapshot.volumes.values() for v in enumerate(of)]
+    dirs = [d for number, volume in volumes for d in _below(volume, above, number)]
     table = snapshot.partitions
     names = table.select(["topic", "partition", "bytes"]).to_pylist()
     sizes = [
@@ -103,19 +105,18 @@ def with_room_below(
     return replace(snapshot, partitions=sized, log_dirs=tuple(dirs))
 
 
-def _below(volume: Volume, above: Fraction) -> Volume:
-    """A volume as one that is empty and takes what is left below the share, in its first open directory."""
-    room = _room(volume, above)
-    if room is None:
+def _below(volume: Volume, above: Fraction, number: int) -> Volume:
+    """A volume with the room that is left below the share.
+
+    Kafka chooses the directory, so each that lies on it has the room, and they are one volume as before: no less of it
+    is used, by directories of equal size. Each volume of a broker has a size of its own: those that are alike stay two.
+    """
+    room, total = _room(volume, above), volume[0].total_bytes
+    if room is None or total is None:
         return volume
-    total = int(room / (1 - HEADROOM))
-    takes = next((d for d in volume if d.takes_new), None)
-    return tuple(
-        replace(d, total_bytes=total, usable_bytes=room + int(total * HEADROOM))
-        if d is takes
-        else replace(d, total_bytes=0, usable_bytes=0)
-        for d in volume
-    )
+    total += OF_ITS_OWN * (number + 1)
+    usable = room + int(total * HEADROOM)
+    return tuple(replace(d, total_bytes=total, usable_bytes=usable) for d in volume)
 
 
 def placed(aligned: Alignment) -> tuple[Flags, Flags]:
