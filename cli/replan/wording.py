@@ -34,29 +34,22 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u20
 class WordedName(StrEnum):
     """A name as documents spell it, and its words for people: `NAME = "name", "words"`."""
 
-    def __new__(cls, *name_and_words: str) -> Self:
+    def __new__(cls, *texts: str) -> Self:
         """Make one, which is the name."""
-        name, _ = name_and_words
-        one = str.__new__(cls, name)
-        one._value_ = name
+        one = str.__new__(cls, texts[0])
+        one._value_ = texts[0]
         return one
 
-    def __init__(self, *name_and_words: str) -> None:
-        self.words = name_and_words[-1]
+    def __init__(self, *texts: str) -> None:
+        _, self.words = texts
 
 
 class CountedName(WordedName):
     """The same with what its words count, in the singular: `NAME = "name", "words", "noun"`."""
 
-    def __new__(cls, *name_words_noun: str) -> Self:
-        """Make one, which is the name."""
-        name, _, _ = name_words_noun
-        one = str.__new__(cls, name)
-        one._value_ = name
-        return one
-
-    def __init__(self, *name_words_noun: str) -> None:
-        *_, self.words, self.noun = name_words_noun
+    def __init__(self, *texts: str) -> None:
+        *named, self.noun = texts
+        super().__init__(*named)
 
 
 def visible(text: str) -> str:

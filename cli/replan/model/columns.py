@@ -122,7 +122,7 @@ def plain_names(table: pa.Table) -> pa.Table:
 
 
 def positions_in(names: pa.Array, among: pa.Array) -> Ints:
-    """Where each of these stands among the known ones, -1 where it does not."""
+    """Where each of these stands in `among`, -1 where it does not."""
     at = call_function("index_in", [names], SetLookupOptions(among))
     positions: Ints = np.nan_to_num(at.to_numpy(zero_copy_only=False), nan=-1).astype(np.int64)
     return positions

@@ -538,15 +538,11 @@ def write_broker(broker: Broker, snapshot: Snapshot) -> dict[str, object]:
                 "rack": (broker.rack, None),
                 "fenced": (broker.fenced, False),
                 "cordoned": (broker.cordoned, False),
-                "logDirs": ([_write_log_dir(d) for d in _dirs_of(broker, snapshot)], []),
+                "logDirs": ([_write_log_dir(d) for d in snapshot.dirs_of.get(broker.id, ())], []),
                 "configs": ({k: _write_config(v) for k, v in sorted(configs.items())}, {}),
             }
         ),
     }
-
-
-def _dirs_of(broker: Broker, snapshot: Snapshot) -> list[LogDir]:
-    return [d for d in snapshot.log_dirs if d.broker == broker.id]
 
 
 def _write_log_dir(log_dir: LogDir) -> dict[str, object]:

@@ -669,10 +669,8 @@ class TickBuilder:
         for name in lingering(self._tick, self._state):
             self._draft.holds[name] = CopyGoesOn()
         for name in may_arrive(self._state):
-            asked, seconds = (
-                self._state.ledger.owned[name].asked,
-                quarantine_left(self._tick, self._state, name),
-            )
+            asked = self._state.ledger.owned[name].asked
+            seconds = quarantine_left(self._tick, self._state, name)
             ended = name not in self._state.ledger.open
             if ended and asked is not None and seconds is not None:
                 self._draft.holds[name] = ArrivalPossible(asked.kind, asked.replicas, seconds)

@@ -142,8 +142,8 @@ class Repeats(Struct, frozen=True):
         """Those that a decision asks for once more, pausing or not; the others are over."""
         if not self.waiting:
             return self
-        requests = {requests for requests, _ in _requests(decision, Answers())}
-        return Repeats({a: repeat for a, repeat in self.waiting.items() if a in requests})
+        requests = {request for request, _ in _requests(decision, Answers())}
+        return Repeats({of: repeat for of, repeat in self.waiting.items() if of in requests})
 
     def answered(self, sent: "Decision", answers: Answers, now: float) -> "Repeats":
         """What waits once a decision was sent and answered."""

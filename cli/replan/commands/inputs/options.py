@@ -134,9 +134,9 @@ def parse_deadline(text: str | Deadline) -> Deadline:
     """Read a time of day, or a moment with its time zone. Raises BadParameter."""
     if isinstance(text, Deadline):
         return text
-    with suppress(ValueError):
+    with suppress(ValueError):  # it is no time of day
         return Deadline(text, time.fromisoformat(text))
-    with suppress(ValueError):
+    with suppress(ValueError):  # nor a moment
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is not None:
             return Deadline(text, moment)

@@ -90,11 +90,9 @@ class _Summaries:
             if now - self._shown_at.get(kind, float("-inf")) >= SUMMARY_SECONDS:
                 note(f"{duration(now)}: {line}")
             self._shown_at[kind] = now
-        unfinished, self._unfinished = (
-            self._unfinished,
-            progress.total - progress.done - progress.stopped,
-        )
-        ended = unfinished > 0 and self._unfinished == 0
+        before = self._unfinished
+        self._unfinished = progress.total - progress.done - progress.stopped
+        ended = before > 0 and self._unfinished == 0
         if ended or now - self._summed_at >= SUMMARY_SECONDS:
             self._summed_at = now
             note(progress_line(self._pace.of(progress)))

@@ -59,10 +59,10 @@ Annotations = Annotated[
 
 
 class Collected:
-    """The findings so far."""
+    """The annotations so far."""
 
     def __init__(self) -> None:
-        self.findings: list[Annotation] = []
+        self.annotations: list[Annotation] = []
 
 
 @contextmanager
@@ -77,30 +77,30 @@ def annotated(forms: Sequence[AnnotationFile] | None, files: Sequence[Path]) -> 
     except ReplanError as error:
         from replan.reporting.plans.annotations import error_annotations
 
-        collected.findings += error_annotations(error)
+        collected.annotations += error_annotations(error)
         raise
     finally:
         for form in forms:
-            _write(form, collected.findings, str(files[0]))
+            _write(form, collected.annotations, str(files[0]))
 
 
-def _write(form: AnnotationFile, findings: Sequence["Annotation"], file: str) -> None:
-    text = _rendered(form.kind, findings, file)
+def _write(form: AnnotationFile, annotations: Sequence["Annotation"], file: str) -> None:
+    text = _rendered(form.kind, annotations, file)
     if form.path is not None:
         save(text, form.path)
     elif text:
         note(text)
 
 
-def _rendered(kind: AnnotationForm, findings: Sequence["Annotation"], file: str) -> str:
+def _rendered(kind: AnnotationForm, annotations: Sequence["Annotation"], file: str) -> str:
     from replan.reporting.plans import annotation_forms
 
     match kind:
         case AnnotationForm.GITHUB:
-            return annotation_forms.render_github(findings)
+            return annotation_forms.render_github(annotations)
         case AnnotationForm.GITLAB:
-            return annotation_forms.render_gitlab(findings, file)
+            return annotation_forms.render_gitlab(annotations, file)
         case AnnotationForm.SARIF:
-            return annotation_forms.render_sarif(findings, __version__)
+            return annotation_forms.render_sarif(annotations, __version__)
         case AnnotationForm.JUNIT:
-            return annotation_forms.annotations_junit(findings)
+            return annotation_forms.annotations_junit(annotations)

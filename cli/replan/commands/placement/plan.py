@@ -158,7 +158,7 @@ def plan(
         if annotations:
             from replan.reporting.plans.annotations import plan_annotations
 
-            annotated_plan.findings += plan_annotations(made, placement, refused)
+            annotated_plan.annotations += plan_annotations(made, placement, refused)
     note_age(cluster, observation.snapshot)
     context = context_of(made, observation, cluster, form, written, saved=output, pending=pending)
     shown = PlanView(steps=steps, color=color)

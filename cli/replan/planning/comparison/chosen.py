@@ -21,7 +21,7 @@ from replan.model.broker import HEADROOM, Broker, Volumes
 from replan.model.columns import PAD, Flags, Ints, Matrix, list_in_row, same_width, take, to_matrix
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import BrokerSelector, Spread, TopicRule
-from replan.model.names import BrokerId
+from replan.model.names import BrokerId, TopicPartition
 from replan.model.snapshot import Snapshot, topic_codes
 from replan.planning.comparison.acknowledged import acknowledging_entries
 from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
@@ -41,7 +41,7 @@ from replan.planning.placing.problem import (
     PlacementProblem,
     Rule,
 )
-from replan.planning.plans.log_dirs import drained_dirs, free_below, lying
+from replan.planning.plans.log_dirs import drained_dirs, free_below
 
 CHOICE_ROUNDS = 4
 """How often it is chosen again where other brokers are left to others by what was chosen."""
@@ -194,7 +194,7 @@ class _Question:
             leading_of(aligned, self.rows, lists),
             np.flatnonzero(np.isin(self.rows, self._kept)),
             np.flatnonzero(led[self.rows]),
-            drained_dirs=_in_drained_dirs(placement, snapshot, self.rows),
+            drained_dirs=_in_drained_dirs(aligned, self.rows),
         )
 
     def _may_keep(self, rule: Rule, anywhere: Rule, held: Sequence[int]) -> bool:
@@ -465,14 +465,13 @@ def _room(
     return room
 
 
-def _in_drained_dirs(
-    placement: Placement, snapshot: Snapshot, rows: Ints
-) -> dict[int, frozenset[int]]:
+def _in_drained_dirs(aligned: Alignment, rows: Ints) -> dict[int, frozenset[int]]:
     """Of some observed rows, by their place: the brokers whose replica lies in a directory that is to be empty."""
     brokers_at: dict[int, set[int]] = {}
-    for entry, log_dir in drained_dirs(placement, snapshot):
-        names = [] if log_dir is None else [name for name, *_ in lying(log_dir, snapshot, {})]
-        lie = partition_rows(named_partitions(names), snapshot.partitions)
+    for entry, log_dir in drained_dirs(aligned.placement, aligned.snapshot):
+        replicas = {} if log_dir is None else log_dir.replicas
+        names = [TopicPartition(topic, n) for topic, numbers in replicas.items() for n in numbers]
+        lie = aligned.observed.rows(named_partitions(names))
         for place in np.flatnonzero(np.isin(rows, lie)).tolist():
             brokers_at.setdefault(place, set()).add(entry.broker)
     return {place: frozenset(brokers) for place, brokers in brokers_at.items()}

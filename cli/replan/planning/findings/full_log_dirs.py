@@ -93,8 +93,12 @@ def with_room_below(
     snapshot: Snapshot, above: Fraction, leaving: frozenset[TopicPartition]
 ) -> Snapshot:
     """The cluster, in which volumes have room as long as they stay below the share, for these partitions alone."""
-    volumes = [v for of in snapshot.volumes.values() for v in enumerate(of)]
-    dirs = [d for number, volume in volumes for d in _below(volume, above, number)]
+    dirs = [
+        log_dir
+        for volumes in snapshot.volumes.values()
+        for number, volume in enumerate(volumes)
+        for log_dir in _below(volume, above, number)
+    ]
     table = snapshot.partitions
     names = table.select(["topic", "partition", "bytes"]).to_pylist()
     sizes = [

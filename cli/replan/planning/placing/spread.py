@@ -153,7 +153,7 @@ def most_by_rule(problem: PlacementProblem) -> Ints:
 
 
 def _numbers(topics: Ints, among: Ints) -> Ints:
-    """The place of each topic among the known ones, from 1 on; 0 of others."""
+    """The place of each topic in `among`, from 1 on; 0 of others."""
     if not len(among):
         return np.zeros(len(topics), dtype=np.int64)
     place = np.minimum(np.searchsorted(among, topics), len(among) - 1)

@@ -224,9 +224,14 @@ def drained_dirs(
     placement: Placement, snapshot: Snapshot
 ) -> list[tuple[LogDirBlacklist, LogDir | None]]:
     """The directories that are to be empty; None where the broker does not say that it has such a one."""
-    at = {(d.broker, d.path): d for d in (snapshot.log_dirs if placement.log_dir_blacklist else ())}
     entries = sorted(placement.log_dir_blacklist, key=lambda e: (e.broker, e.path))
-    return [(entry, at.get((entry.broker, entry.path))) for entry in entries]
+    return [
+        (
+            entry,
+            next((d for d in snapshot.dirs_of.get(entry.broker, ()) if d.path == entry.path), None),
+        )
+        for entry in entries
+    ]
 
 
 def lying(

@@ -1,6 +1,6 @@
-"""Findings as forges and scanners read them: workflow commands, a code quality report, SARIF, JUnit.
+"""Annotations as forges and scanners read them: workflow commands, a code quality report, SARIF, JUnit.
 
-Each follows the format of its reader, cited at its function. The same findings give the same text.
+Each follows the format of its reader, cited at its function. The same annotations give the same text.
 """
 
 import hashlib
@@ -15,15 +15,15 @@ from replan.reporting.xml_text import xml_document
 TITLE = "replan"
 
 
-def render_github(findings: Sequence[Annotation]) -> str:
+def render_github(annotations: Sequence[Annotation]) -> str:
     """Workflow commands, one a line (GitHub: "Workflow commands for GitHub Actions", `error` and `warning`)."""
-    return "".join(_command(finding) for finding in findings)
+    return "".join(_command(annotation) for annotation in annotations)
 
 
-def _command(finding: Annotation) -> str:
-    properties = {"title": f"{TITLE}: {finding.rule}"}
-    if finding.where is not None:
-        place = finding.where
+def _command(annotation: Annotation) -> str:
+    properties = {"title": f"{TITLE}: {annotation.rule}"}
+    if annotation.where is not None:
+        place = annotation.where
         properties = {
             "file": place.file,
             "line": str(place.line),
@@ -31,7 +31,7 @@ def _command(finding: Annotation) -> str:
             **properties,
         }
     named = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in properties.items())
-    return f"::{finding.level} {named}::{_escaped(finding.text)}\n"
+    return f"::{annotation.level} {named}::{_escaped(annotation.text)}\n"
 
 
 def _escaped(text: str, more: str = "") -> str:
@@ -40,36 +40,36 @@ def _escaped(text: str, more: str = "") -> str:
     return text
 
 
-def render_gitlab(findings: Sequence[Annotation], file: str) -> str:
+def render_gitlab(annotations: Sequence[Annotation], file: str) -> str:
     """A code quality report (GitLab: "Code Quality", the subset of Code Climate's format that it reads).
 
-    `file`: where findings are shown that have no place of their own.
+    `file`: where annotations are shown that have no place of their own.
     """
     severity: Mapping[AnnotationLevel, str] = {
         AnnotationLevel.ERROR: "major",
         AnnotationLevel.WARNING: "minor",
     }
     rows = []
-    for finding in findings:
+    for annotation in annotations:
         path, line = file, 1
-        if finding.where is not None:
-            path, line = finding.where.file, finding.where.line
-        identity = json.dumps([finding.rule, path, finding.text])
+        if annotation.where is not None:
+            path, line = annotation.where.file, annotation.where.line
+        identity = json.dumps([annotation.rule, path, annotation.text])
         rows.append(
             {
-                "description": finding.text,
-                "check_name": finding.rule,
+                "description": annotation.text,
+                "check_name": annotation.rule,
                 "fingerprint": hashlib.sha256(identity.encode()).hexdigest(),
-                "severity": severity[finding.level],
+                "severity": severity[annotation.level],
                 "location": {"path": path, "lines": {"begin": line}},
             }
         )
     return json.dumps(rows, indent=2) + "\n"
 
 
-def render_sarif(findings: Sequence[Annotation], version: str) -> str:
+def render_sarif(annotations: Sequence[Annotation], version: str) -> str:
     """One run (OASIS, "Static Analysis Results Interchange Format", 2.1.0)."""
-    rules = sorted({finding.rule for finding in findings})
+    rules = sorted({annotation.rule for annotation in annotations})
     document = {
         "version": "2.1.0",
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -83,22 +83,24 @@ def render_sarif(findings: Sequence[Annotation], version: str) -> str:
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "results": [_sarif(finding, rules.index(finding.rule)) for finding in findings],
+                "results": [
+                    _sarif(annotation, rules.index(annotation.rule)) for annotation in annotations
+                ],
             }
         ],
     }
     return json.dumps(document, indent=2) + "\n"
 
 
-def _sarif(finding: Annotation, rule: int) -> Mapping[str, object]:
+def _sarif(annotation: Annotation, rule: int) -> Mapping[str, object]:
     result: dict[str, object] = {
-        "ruleId": finding.rule,
+        "ruleId": annotation.rule,
         "ruleIndex": rule,
-        "level": finding.level,
-        "message": {"text": finding.text},
+        "level": annotation.level,
+        "message": {"text": annotation.text},
     }
-    if finding.where is not None:
-        place = finding.where
+    if annotation.where is not None:
+        place = annotation.where
         result["locations"] = [
             {
                 "physicalLocation": {
@@ -110,25 +112,25 @@ def _sarif(finding: Annotation, rule: int) -> Mapping[str, object]:
     return result
 
 
-def annotations_junit(findings: Sequence[Annotation]) -> str:
-    """One test suite: a case for each finding, which fails where it is an error; one that passes where there is none.
+def annotations_junit(annotations: Sequence[Annotation]) -> str:
+    """One test suite: a case for each annotation, failing where it is an error; one that passes where there is none.
 
     The elements that Jenkins, GitLab and GitHub's readers have in common.
     """
-    failures = sum(finding.level is AnnotationLevel.ERROR for finding in findings)
-    counts = {"tests": str(max(1, len(findings))), "failures": str(failures), "errors": "0"}
+    failures = sum(annotation.level is AnnotationLevel.ERROR for annotation in annotations)
+    counts = {"tests": str(max(1, len(annotations))), "failures": str(failures), "errors": "0"}
     suites = ET.Element("testsuites", counts)
     suite = ET.SubElement(suites, "testsuite", {"name": TITLE, **counts})
-    for finding in findings:
-        place = "" if finding.where is None else str(finding.where)
-        names = {"classname": finding.rule, "name": place or TITLE}
-        if finding.where is not None:
-            names |= {"file": finding.where.file, "line": str(finding.where.line)}
+    for annotation in annotations:
+        place = "" if annotation.where is None else str(annotation.where)
+        names = {"classname": annotation.rule, "name": place or TITLE}
+        if annotation.where is not None:
+            names |= {"file": annotation.where.file, "line": str(annotation.where.line)}
         case = ET.SubElement(suite, "testcase", names)
-        if finding.level is AnnotationLevel.ERROR:
-            ET.SubElement(case, "failure", {"message": finding.text, "type": finding.rule})
+        if annotation.level is AnnotationLevel.ERROR:
+            ET.SubElement(case, "failure", {"message": annotation.text, "type": annotation.rule})
         else:
-            ET.SubElement(case, "system-out").text = finding.text
-    if not findings:
+            ET.SubElement(case, "system-out").text = annotation.text
+    if not annotations:
         ET.SubElement(suite, "testcase", {"classname": "replan", "name": TITLE})
     return xml_document(suites)
