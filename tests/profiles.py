@@ -1,7 +1,8 @@
 """How hard Hypothesis tries: `HYPOTHESIS_PROFILE` is `ci` (each change; the default), `fast`, `full` or `nightly`.
 
 `full` draws the same cases each time, so that a change fails for what it does; `ci` takes the first tenth of
-them, `fast` is a taste for the inner loop, and `nightly` draws many more, others each day: `--hypothesis-seed`.
+them, and no fewer than `fast`, which is a taste for the inner loop; `nightly` draws many more, others each day:
+`--hypothesis-seed`.
 """
 
 import os
@@ -23,7 +24,7 @@ def by_profile(*, fast: T, ci: T, nightly: T, full: T | None = None) -> T:
 
 def count(*, fast: int, full: int, nightly: int) -> int:
     """How many examples there are in this run."""
-    return {"fast": fast, "ci": max(1, full // 10), "full": full, "nightly": nightly}[PROFILE]
+    return {"fast": fast, "ci": max(fast, full // 10), "full": full, "nightly": nightly}[PROFILE]
 
 
 def again(name: str, seed: object) -> str:
