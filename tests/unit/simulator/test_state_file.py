@@ -256,21 +256,27 @@ def test_the_file_may_say_which_kafka_it_is_and_how_fast(
     assert plane.look(Wanted(partitions=[P0])).partitions[P0].leader == 1
 
 
-WRONG: list[Callable[[Document], object]] = [
-    lambda d: d["topics"][0]["partitions"][0].update(isr=[2, 3], leader=1),
-    lambda d: d["topics"][0]["partitions"][0].update(adding=[4]),
-    lambda d: d["topics"][0]["partitions"][0].update(isr=[1, 2], elr=[2]),
-    lambda d: d["topics"][0]["partitions"][1].update(partition=7),
-    lambda d: d["topics"][0].update(partitions=[]),
-    lambda d: d.update(simulation={"kafkaVersion": "2.8"}),
-    lambda d: d.update(simulation={"kafkaVersion": "3.9"}),
-    lambda d: d.update(simulation=[]),
-    lambda d: d.update(simulation={"xyz": 1}),
-    lambda d: d.update(simulation={"seconds": "soon"}),
-    lambda d: d.update(simulation={"seconds": -1}),
-    lambda d: d.update(simulation={"speeds": {"sessionSeconds": None}}),
-    lambda d: d.update(simulation={"configs": [{"scope": "cluster"}]}),
-    lambda d: d["topics"].extend(
+WRONG: dict[str, Callable[[Document], object]] = {
+    "a leader that is not in sync": lambda d: d["topics"][0]["partitions"][0].update(
+        isr=[2, 3], leader=1
+    ),
+    "an adding broker that is no replica": lambda d: d["topics"][0]["partitions"][0].update(
+        adding=[4]
+    ),
+    "a replica in the ISR and the ELR": lambda d: d["topics"][0]["partitions"][0].update(
+        isr=[1, 2], elr=[2]
+    ),
+    "a gap between partitions": lambda d: d["topics"][0]["partitions"][1].update(partition=7),
+    "a topic without partitions": lambda d: d["topics"][0].update(partitions=[]),
+    "a version that is not simulated": lambda d: d.update(simulation={"kafkaVersion": "2.8"}),
+    "a version without the features": lambda d: d.update(simulation={"kafkaVersion": "3.9"}),
+    "a simulation that is no object": lambda d: d.update(simulation=[]),
+    "an unknown key": lambda d: d.update(simulation={"xyz": 1}),
+    "seconds that are no number": lambda d: d.update(simulation={"seconds": "soon"}),
+    "seconds below 0": lambda d: d.update(simulation={"seconds": -1}),
+    "a speed that is null": lambda d: d.update(simulation={"speeds": {"sessionSeconds": None}}),
+    "an unknown scope": lambda d: d.update(simulation={"configs": [{"scope": "cluster"}]}),
+    "two values of one default": lambda d: d["topics"].extend(
         {
             "name": name,
             "minInsyncReplicas": count,
@@ -279,21 +285,21 @@ WRONG: list[Callable[[Document], object]] = [
         }
         for name, count in (("x", 1), ("y", 2))
     ),
-    lambda d: d.update(observedAt="9999-12-31T23:59:59Z"),
-    lambda d: d.update(simulation={"seconds": 9e18}),
-    lambda d: d.update(simulation={"speeds": {"batchBytes": 0}}),
-]
+    "a time beyond the years": lambda d: d.update(observedAt="9999-12-31T23:59:59Z"),
+    "seconds beyond the years": lambda d: d.update(simulation={"seconds": 9e18}),
+    "batches of no bytes": lambda d: d.update(simulation={"speeds": {"batchBytes": 0}}),
+}
 
 
 def test_a_file_that_describes_no_cluster_is_refused_with_the_place(file: Path) -> None:
     """In `goldens/wrong-files.txt`."""
     right, told = file.read_text(), list[tuple[str, str]]()
-    for number, change in enumerate(WRONG, 1):
+    for title, change in WRONG.items():
         file.write_text(right)
         edit(file, change)
         with pytest.raises(BadFile) as failure:
             open_simulated(file)
-        told.append((str(number), str(failure.value).removeprefix(f"{file}: ")))
+        told.append((title, str(failure.value).removeprefix(f"{file}: ")))
     check_cases(Path(__file__).parent / "goldens" / "wrong-files.txt", told)
 
 
