@@ -167,9 +167,10 @@ def test_what_cannot_be_mapped_is_refused_by_name(tmp_path: Path) -> None:
     check_cases(Path(__file__).parent / "goldens" / "properties.txt", told)
 
 
-def test_a_refusal_shows_no_secret(tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", [f"sasl.password={HIDDEN}", f"nonsense {HIDDEN}", f"={HIDDEN}"])
+def test_a_refusal_shows_no_secret(tmp_path: Path, line: str) -> None:
     with pytest.raises(BadFile) as refused:
-        read(tmp_path, f"{PLAIN}sasl.password={HIDDEN}\nnonsense {HIDDEN}")
+        read(tmp_path, f"{PLAIN}{line}")
     assert HIDDEN not in str(refused.value)
 
 

@@ -69,11 +69,12 @@ Said = Iterator[tuple[str, str]]
 
 def of_prices() -> Said:
     made = Plan("c", "d", RACKS, (move([1], [1, 3, 2], leader=1, size=1_500 * GB),))
+    both = Prices("EUR", Decimal("0.02"), Decimal("0.08"))
     for title, plan, prices in (
-        ("two prices", made, Prices("EUR", Decimal("0.02"), Decimal("0.08"))),
+        ("two prices", made, both),
         ("no price", made, Prices("EUR")),
         ("nothing of prices", made, None),
-        ("prices, and nothing to do", replace(made, moves=()), Prices("EUR", Decimal("0.02"))),
+        ("prices, and nothing to do", replace(made, moves=()), both),
     ):
         yield title, "\n".join(price_lines(plan, prices))
 

@@ -11,6 +11,7 @@ from tests.goldens import check_cases
 from tests.unit.simulator.controllers import TOPIC, Controller, named, to
 
 from replan.model.api import (
+    FOLLOWER_RATE,
     LEADER_RATE,
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
@@ -60,8 +61,13 @@ def reassignments() -> Asked:
         yield f"reassign to {[*ids]}", here, to(*ids)
     grows = AlterReassignments(((named(0), replicas(1, 2, 3, 4)),), False)
     yield "another replication factor, which is forbidden", here, grows
-    old = Controller([1, 2, 3], version="4.0")
-    yield "to forbid another replication factor before 4.1", old, grows
+    shrinks = Controller([1, 2, 3])
+    shrinks.ask(to(4, 5))
+    stays = AlterReassignments(((named(0), replicas(1, 2, 4)),), False)
+    yield "another replication factor than a move ends with, which is forbidden", shrinks, stays
+    for version in ("3.9", "4.0"):
+        old = Controller([1, 2, 3], version=version)
+        yield f"to forbid another replication factor in {version}", old, grows
     unclean = Controller([1, 2, 3])
     unclean.ask(to(4, 5, 6))
     unclean.ask(unclean.isr(1, 4))
@@ -70,6 +76,10 @@ def reassignments() -> Asked:
     cordoned = Controller([1, 2, 3], version="4.4")
     cordoned.ask(CordonDirs(BrokerId(3), frozenset({"data"})))
     yield "reassign to a broker that is cordoned, from 4.4 on", cordoned, to(3, 2, 1)
+    stumbles = Controller([1, 5, 2], elr=True, configs={MIN_INSYNC_REPLICAS: "2"})
+    stumbles.ask(to(5))
+    stumbles.fence(5)
+    yield "reassign to an eligible leader that is no replica", stumbles, to(1)
 
 
 def elections() -> Asked:
@@ -114,8 +124,8 @@ def configurations() -> Asked:
         (MIN_INSYNC_REPLICAS, "0"),
         (MIN_INSYNC_REPLICAS, "2147483648"),
         (MIN_INSYNC_REPLICAS, "1e3"),
-        (LEADER_RATE, "-1"),
-        (LEADER_RATE, "9223372036854775808"),
+        (FOLLOWER_RATE, "-1"),
+        (FOLLOWER_RATE, "9223372036854775808"),
         ("replica.alter.log.dirs.io.max.bytes.per.second", "-1"),
     ):
         change = broker_change(ONE, key, SET, value)
