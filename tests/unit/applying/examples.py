@@ -271,7 +271,10 @@ OF_KINDS = {
         lambda made: leader(made) == TWO,
         "elect",
         RECOVERIES,
-        (*troubles(WriteKind.REASSIGN), *troubles(WriteKind.ELECT, LAG)),
+        (
+            *troubles(WriteKind.REASSIGN, LoseRequests(WriteKind.REASSIGN, 1, 30.0)),
+            *troubles(WriteKind.ELECT, LoseRequests(WriteKind.ELECT, 1, 30.0), LAG),
+        ),
         list_changed,
     ),
     "log moves": Example(
@@ -279,7 +282,7 @@ OF_KINDS = {
         has_left,
         "move logs",
         LOG_MOVES,
-        troubles(WriteKind.MOVE_LOGS, LAG),
+        troubles(WriteKind.MOVE_LOGS, LoseRequests(WriteKind.MOVE_LOGS, 2, None), LAG),
         copying_within,
     ),
     "log moves and their rate": Example(rate_left_behind, has_left, "move logs"),

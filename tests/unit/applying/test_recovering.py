@@ -3,7 +3,16 @@
 from collections.abc import Mapping
 
 import pytest
-from tests.unit.applying.examples import LAG, NAME, ONE, THREE, TWO, leader, leaderless
+from tests.unit.applying.examples import (
+    LAG,
+    NAME,
+    ONE,
+    THREE,
+    TWO,
+    leader,
+    leaderless,
+    list_changed,
+)
 from tests.unit.applying.lab import Boundary, Lab, killed_anywhere
 
 from replan.applying.api import (
@@ -108,6 +117,13 @@ def test_killed_and_then_cancelled_it_elects_nobody_by_itself(
             ended = (outcome.exit_code, len(outcome.kept))
             assert ended == (Exit.OK, int(leader(made) == TWO)), boundary
             rests(made)
+
+
+def test_cancelled_when_its_list_was_changed_all_is_as_it_was_found() -> None:
+    made = list_changed()
+    cancelled(made)
+    rests(made)
+    assert leader(made) is None
 
 
 def test_nothing_ends_while_an_election_may_arrive_and_what_that_cuts_is_measured() -> None:
