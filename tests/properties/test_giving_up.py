@@ -53,7 +53,7 @@ def test_what_is_given_up_does_not_take_effect_later(
     assert unknown_throttles(made, before, restored=restored) == []
     at_the_end = lists(made)
     if copies is not RunningCopies.UNTHROTTLED:
-        assert not any(copies for _, copies in at_the_end.values())
+        assert not any(copied for _, copied in at_the_end.values())
     made.clock.sleep(max(0.0, case.over_at - made.clock.now()) + LATER)
     assert unknown_throttles(made, before, restored=restored) == []
     if copies is not RunningCopies.UNTHROTTLED:

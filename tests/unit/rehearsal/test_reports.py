@@ -52,7 +52,7 @@ def with_runs(*seconds: float) -> Report:
 
 
 def worse(whole: Report) -> Report:
-    """The same with one more run, in which partitions fall under min ISR."""
+    """The same, but in its last run partitions fall under min ISR."""
     harmed = replace(whole.runs[-1].rehearsal, harm=Harm(5.0, 0.0, 0))
     assert harmed.smallest_headroom is not None
     harmed = replace(harmed, smallest_headroom=replace(harmed.smallest_headroom, replicas=-1))
