@@ -1046,11 +1046,20 @@ fence 3
     elr[3] pe1
 brokers set min.insync.replicas=3
     elr[] pe2
+set min.insync.replicas=3
+unfence 3
+isr all
+fence 3
+    elr[3] pe4
+brokers set min.insync.replicas=2
+    elr[] pe5
 
 91. the largest numbers
 topic [1,2]
 set min.insync.replicas=2147483647
     min.insync.replicas=2147483647
+broker 1 set min.insync.replicas=2147483647
+broker 1 delete min.insync.replicas
 broker 1 set leader.replication.throttled.rate=9223372036854775807
 broker 1 delete leader.replication.throttled.rate
 """
