@@ -12,6 +12,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.simulator.cluster.disks import (
     can_start,
     halts,
+    has_lost_disk,
     id_of,
     log_dir_to_lose,
     path_of,
@@ -183,7 +184,7 @@ def _disk_lost(simulation: Simulation, fault: LoseDisk) -> Simulation:
 
 def _disks_replaced(simulation: Simulation, broker: BrokerId) -> Simulation:
     world = simulation.world
-    if not any(lost == broker for lost, _ in world.lost_dirs):
+    if not has_lost_disk(world, broker):
         return simulation
     simulation = replace(simulation, world=replace(world, new_disks=world.new_disks | {broker}))
     if broker in world.down:
@@ -235,8 +236,7 @@ def serve_again(simulation: Simulation, broker: BrokerId) -> Simulation:
     """
     registration = simulation.cluster.brokers.get(broker)
     world = simulation.world
-    whole = not any(lost == broker for lost, _ in world.lost_dirs)
-    epoch = world.stopped_cleanly.get(broker, -1) if whole else -1
+    epoch = -1 if has_lost_disk(world, broker) else world.stopped_cleanly.get(broker, -1)
     world = replace(
         world,
         down={b: at for b, at in world.down.items() if b != broker},

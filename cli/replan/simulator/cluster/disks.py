@@ -46,6 +46,11 @@ def lies_on_lost_disk(world: World, replica: ReplicaName) -> bool:
     return path is not None and (replica[1], path) in world.lost_dirs
 
 
+def has_lost_disk(world: World, broker: BrokerId) -> bool:
+    """Whether any log directory of a broker has failed."""
+    return any(lost == broker for lost, _ in world.lost_dirs)
+
+
 def id_of(world: World, broker: BrokerId, path: str) -> str:
     """The id by which the controller knows a log directory."""
     return world.disk_ids.get((broker, path), path)

@@ -17,6 +17,7 @@ from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId
 from replan.simulator.cluster.disks import (
     directory_of,
+    has_lost_disk,
     id_of,
     lies_on_lost_disk,
     with_counts,
@@ -64,7 +65,7 @@ def _refused(simulation: Simulation, replica: ReplicaName, path: str) -> Rejecte
         return rejection(ErrorCode.KAFKA_STORAGE_ERROR)
     future = world.futures.get(replica)
     paths = {directory_of(world, replica), None if future is None else future.path}
-    if path not in paths and any(lost == broker for lost, _ in world.lost_dirs):
+    if path not in paths and has_lost_disk(world, broker):
         return rejection(ErrorCode.KAFKA_STORAGE_ERROR)
     return None
 
