@@ -282,6 +282,8 @@ def _broken(finding: ComparedRun, copies: Sequence[Copied]) -> Iterator[Broken]:
     blind = Blindness(
         unseen_seconds=usual.unseen_seconds + late, unknown_seconds=usual.unknown_seconds + late
     )
+    slack = _slack(finding)
+    slack = replace(slack, in_sync_seconds=slack.in_sync_seconds + 2 * late)
     results = {r.partition: r.result for r in run.outcome.partitions}
     reassigned = _reassigned_by_others(finding.faults)
     for move in finding.plan.moves:
@@ -295,10 +297,7 @@ def _broken(finding: ComparedRun, copies: Sequence[Copied]) -> Iterator[Broken]:
         )
         if (ends := _ends(finding, name)) is not None:
             crowded = [crowding.get(b, ()) for b in (*move.original, *move.new)]
-            slack = _slack(finding)
-            noticed = slack.in_sync_seconds + 2 * late
-            slack = replace(slack, in_sync_seconds=noticed, crowded=crowded)
-            yield from harms_nobody(history, ends, slack)
+            yield from harms_nobody(history, ends, replace(slack, crowded=crowded))
         if result is Result.DONE and name not in run.done_before:
             yield from arrived(move, history)
     for recovery in finding.plan.recoveries:
