@@ -40,7 +40,7 @@ def rehearsed(plan: Plan, *faults: str, seen: Snapshot = SEEN, **options: float)
     return rehearse_plan(
         plan,
         seen,
-        Options(faults=faults_of(*faults, seen=seen), **options),  # type: ignore[arg-type]  # speeds only
+        Options(faults=faults_of(*faults, seen=seen), **options),  # type: ignore[arg-type]  # numbers only
     )
 
 
