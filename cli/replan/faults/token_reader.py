@@ -156,7 +156,10 @@ class TokenReader:
 
     def bytes(self) -> int:
         """A size, as `60MB`."""
-        return self._as("a size", "a size, e.g. 60MB", _size)
+        size = self._as("a size", "a size, e.g. 60MB", parse_size)
+        if size > INT64_MAX:
+            raise self.wrong(f"{size} bytes are more than any log has; write {INT64_MAX}B or less")
+        return size
 
     def rate(self) -> float:
         """Bytes per second, as `1MB/s`; `0` is none."""
@@ -188,13 +191,6 @@ def _brokers(word: str) -> list[BrokerId]:
 def _lists(word: str) -> list[Replicas]:
     ids, times = _matched(_LIST, word).groups()
     return [replicas(*(int(i) for i in ids.split(",")))] * int(times or 1)
-
-
-def _size(word: str) -> int:
-    size = parse_size(word)
-    if size > INT64_MAX:  # no log is as large
-        raise ValueError(word)
-    return size
 
 
 def _rate(word: str) -> float:
