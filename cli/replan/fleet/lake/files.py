@@ -279,9 +279,9 @@ def commit_files(
                 time.sleep(uniform(0, COMMIT_PAUSE_SECONDS * (COMMIT_TRIES - left) / 4))  # noqa: S311
 
 
-def remove_hours(lake: Lake, table: LakeTable, hours: Iterable[Hour], run: str) -> None:
+def remove_hours(lake: Lake, table: LakeTable, hours: Sequence[Hour], run: str) -> None:
     """Remove all that a table has of these hours, or of their clusters where it has no days; raises BadFile."""
-    there = lake.files(table)
+    there = lake.files(table) if hours else {}
     commit_files(lake, table, {hour: () for hour in hours if hour.cluster in there}, run)
 
 
