@@ -35,6 +35,7 @@ from replan.fleet.lake.files import (
     remove_files,
     remove_hours,
     replace_rows,
+    rows_of_hours,
     run_in,
     sweep_run,
 )
@@ -71,7 +72,6 @@ from replan.fleet.tasks.todo import (
     Todo,
     from_lake,
     is_judged,
-    of_day,
     task_of,
     unchanged,
 )
@@ -98,7 +98,7 @@ class RowsInLake(Mapping[str, pa.Table]):
         if name in self.read:
             return self.read[name]
         table, hours = TABLES[name], self.hours[name]
-        in_lake = self.lake.read(table, hours_condition(table, hours) if hours else "false")
+        in_lake = self.lake.read(table, hours_condition(table, hours))
         rows = sorted_table(name, [in_lake.cast(table.schema)])
         if name not in PER_PARTITION:
             self.read[name] = rows
@@ -200,10 +200,9 @@ def judge_tasks(
 def with_small_files(lake: Lake, tasks: Sequence[Task], stages: Sequence[Stage]) -> list[Task]:
     """The same tasks; those of clusters of which a table has many small files merge them, too."""
     by_hour: dict[Hour, dict[str, tuple[str, list[str]]]] = {}
+    hours = [task.hour for task in tasks]
     for name in chain.from_iterable(WRITES[stage] for stage in stages):
-        for hour, files in files_to_merge(
-            lake, TABLES[name], [task.hour for task in tasks]
-        ).items():
+        for hour, files in files_to_merge(lake, TABLES[name], hours).items():
             by_hour.setdefault(hour, {})[name] = str(files[0].day), [file.path for file in files]
     return [
         replace(task, small=json.dumps(by_hour[task.hour])) if task.hour in by_hour else task
@@ -226,16 +225,7 @@ def commit(
     errors = sorted_table(ERRORS.name, [_once(said, stages), unpaired])
     files, unused = _files_to_commit(done, failed)
     _judge_once(lake, files, name)
-    by_inputs = [stage for stage in stages if stage in BY_INPUTS]
-    before = _judged_before(
-        lake,
-        (t for t in todo.tasks if not all(_keeps(failed, t.hour, s, stages) for s in by_inputs)),
-    )
-    _unsay_inputs(lake, before, name)
-    if Stage.CLASSIFY in stages:
-        compared = [task for task in before if (task.hour, Stage.CLASSIFY.value) not in failed]
-        others = [t.hour for t in compared if before[t].num_rows and not is_judged(t, before[t])]
-        _remove_unasked(lake, others, stages, name)
+    _forget_former(lake, todo.tasks, failed, stages, name)
     same = [task.hour for task in todo.done]
     hours_of: dict[str, Sequence[Hour]] = {}
     writes = {name: stage for stage in stages for name in WRITES[stage]}
@@ -315,36 +305,41 @@ def _judge_once(lake: Lake, files: dict[tuple[str, Hour], list[RowFile]], run: s
             remove_files(lake, JUDGED, parts)
 
 
-def _judged_before(lake: Lake, tasks: Iterable[Task]) -> Mapping[Task, pa.Table]:
-    """What `judged` has of the hour of each task before it is done."""
-    listed = lake.files(JUDGED)
-    return {
-        task: lake.rows(JUDGED, task.hour, JUDGED.schema.names)
-        if of_day(listed, task.cluster, task.hour.day)
-        else JUDGED.schema.empty_table()
-        for task in tasks
-    }
+def _forget_former(
+    lake: Lake,
+    tasks: Iterable[Task],
+    failed: Collection[tuple[Hour, str]],
+    stages: Sequence[Stage],
+    run: str,
+) -> None:
+    """Let nothing that another snapshot or other inputs have found of an hour count as found by those of its task.
 
-
-def _unsay_inputs(lake: Lake, before: Mapping[Task, pa.Table], run: str) -> None:
-    """Let `judged` say no inputs where it says others than those by which tables of the hour are about to be written.
-
-    Else what these find would count as found by the former, after a crash, and where `judged` is not written.
+    `judged` says no inputs where it says others than those by which tables of the hour are about to be written: else
+    what these find would count as found by the former, after a crash, and where `judged` is not written. Of an hour
+    that was compared by others, what stages that are not asked for have found is removed.
     """
-    files = {
-        task.hour: [put_rows(lake, JUDGED, without_inputs(rows), task.hour, run)]
-        for task, rows in before.items()
-        if any(inputs not in (None, task.inputs) for inputs in rows["inputs"].to_pylist())
+    by_inputs = [stage for stage in stages if stage in BY_INPUTS]
+    writing = {
+        task.hour: task
+        for task in tasks
+        if not all(_keeps(failed, task.hour, stage, stages) for stage in by_inputs)
     }
-    commit_files(lake, JUDGED, files, run)
-
-
-def _remove_unasked(lake: Lake, hours: Sequence[Hour], stages: Sequence[Stage], run: str) -> None:
-    """Remove what other stages have found of these hours, which were compared by another snapshot or other inputs."""
-    unasked = (stage for stage in BY_INPUTS if stage not in stages)
+    before = rows_of_hours(lake, JUDGED, writing)
+    unsaid = {
+        hour: [put_rows(lake, JUDGED, without_inputs(rows), hour, run)]
+        for hour, rows in before.items()
+        if any(inputs not in (None, writing[hour].inputs) for inputs in rows["inputs"].to_pylist())
+    }
+    commit_files(lake, JUDGED, unsaid, run)
+    others = [
+        hour
+        for hour, rows in before.items()
+        if _is_compared(failed, hour, stages) and not is_judged(writing[hour], rows)
+    ]
+    unasked = [stage for stage in BY_INPUTS if stage not in stages]
     for table in (TABLES[name] for stage in unasked for name in WRITES[stage]):
         if table.keeps_days:
-            remove_hours(lake, table, hours, run)
+            remove_hours(lake, table, others, run)
 
 
 def _once(errors: Iterable[Mapping[str, Any]], stages: Sequence[Stage]) -> pa.Table:
@@ -390,8 +385,14 @@ def _keeps(
     failed: Collection[tuple[Hour, str]], hour: Hour, stage: Stage, stages: Collection[Stage]
 ) -> bool:
     """Whether this stage failed, and there is no new comparison either that an earlier result would contradict."""
-    compared = Stage.CLASSIFY in stages and (hour, Stage.CLASSIFY.value) not in failed
-    return (hour, stage.value) in failed and not compared
+    return (hour, stage.value) in failed and not _is_compared(failed, hour, stages)
+
+
+def _is_compared(
+    failed: Collection[tuple[Hour, str]], hour: Hour, stages: Collection[Stage]
+) -> bool:
+    """Whether there is a new comparison."""
+    return Stage.CLASSIFY in stages and (hour, Stage.CLASSIFY.value) not in failed
 
 
 def write_errors(

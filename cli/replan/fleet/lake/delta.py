@@ -483,7 +483,8 @@ def _loose(schema: pa.Schema) -> pa.Schema:
 
 def is_among(column: str, values: Iterable[str]) -> str:
     """The condition that a column has one of these values."""
-    return f"{column} IN ({', '.join(map(quoted, values))})"
+    listed = ", ".join(map(quoted, values))
+    return f"{column} IN ({listed})" if listed else "false"
 
 
 def quoted(text: str) -> str:
@@ -519,9 +520,12 @@ def hours_condition(table: LakeTable, hours: Iterable[Hour]) -> str:
     moments: dict[tuple[date, int], list[str]] = {}
     for hour in hours:
         moments.setdefault((hour.day, hour.hour), []).append(hour.cluster)
-    return " OR ".join(
-        f"(day = '{day}' AND hour = {hour} AND {is_among('cluster', names)})"
-        for (day, hour), names in moments.items()
+    return (
+        " OR ".join(
+            f"(day = '{day}' AND hour = {hour} AND {is_among('cluster', names)})"
+            for (day, hour), names in moments.items()
+        )
+        or "false"
     )
 
 

@@ -23,7 +23,15 @@ from msgspec.structs import replace
 
 from replan.documents.files import work_folder
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Hour, Lake, TableFile, explained, in_runs, loose
+from replan.fleet.lake.delta import (
+    Hour,
+    Lake,
+    TableFile,
+    explained,
+    hours_condition,
+    in_runs,
+    loose,
+)
 from replan.fleet.lake.store import file_system, in_store
 from replan.fleet.lake.tables import KEYS, OBSERVED, SNAPSHOTS, TABLES, LakeTable
 
@@ -226,6 +234,15 @@ def _by_hour(table: LakeTable, rows: pa.Table) -> Iterator[tuple[Hour, pa.Table]
     keys = [field.name for field in KEYS] if table.keeps_days else ["cluster"]
     for at, some in in_runs(rows.sort_by([(key, "ascending") for key in keys]), *keys):
         yield Hour(*at) if table.keeps_days else always(*at), some
+
+
+def rows_of_hours(
+    lake: Lake, table: LakeTable, hours: Iterable[Hour], columns: Sequence[str] = ()
+) -> Mapping[Hour, pa.Table]:
+    """What a table with days has of these hours, those of which it has anything, read together; raises BadFile."""
+    keys = (key.name for key in KEYS)
+    rows = lake.read(table, hours_condition(table, hours), [*keys, *columns] if columns else ())
+    return dict(_by_hour(table, rows))
 
 
 def commit_files(

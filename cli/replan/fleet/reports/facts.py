@@ -84,7 +84,7 @@ def gather(lake: Lake, fleet: Fleet) -> FleetFacts:
     for row in judged:
         if _moment(row) >= _moment(newest.get(row["cluster"])):
             newest[row["cluster"]] = row
-    where = hours_condition(DRIFT, map(hour_of, newest.values())) or "false"
+    where = hours_condition(DRIFT, map(hour_of, newest.values()))
     costs = _by_cluster(lake.read(COSTS, where).to_pylist())
     plans = _by_cluster(lake.read(PLANS, where, ("cluster", "changes", "seconds")).to_pylist())
     errors = _errors(lake, newest)

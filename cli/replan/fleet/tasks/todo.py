@@ -17,7 +17,8 @@ from msgspec.structs import replace
 import replan
 from replan.errors import BadFile, ReplanError
 from replan.fleet.fleet_file import Fleet, FleetCluster
-from replan.fleet.lake.delta import Lake, TableFile, disjoint_groups, moments_by_log
+from replan.fleet.lake.delta import Hour, Lake, TableFile, disjoint_groups, moments_by_log
+from replan.fleet.lake.files import rows_of_hours
 from replan.fleet.lake.snapshots import KeptSnapshot, kept_in
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
 from replan.fleet.tasks.work import Task, digest_of_sources, sources_at
@@ -175,16 +176,17 @@ def unchanged(lake: Lake, todo: Todo, stages: Sequence[str]) -> Todo:
     Late snapshots change the rates of their cluster.
     """
     late = {kept.at.cluster for kept in todo.late}
+    hours = [task.hour for task in todo.tasks]
+    failed = rows_of_hours(lake, ERRORS, hours, ["stage"])
+    judged = rows_of_hours(lake, JUDGED, hours, ["observed_at", "inputs", "stages"])
 
-    def is_done(task: Task) -> bool:
-        hour = task.hour
-        said = lake.rows(ERRORS, hour, ["hour", "stage"])["stage"].to_pylist()
-        if task.cluster in late or not set(stages).isdisjoint(said):
+    def is_done(task: Task, hour: Hour) -> bool:
+        if task.cluster in late or hour not in judged:
             return False
-        rows = lake.rows(JUDGED, hour, ["hour", "observed_at", "inputs", "stages"])
-        return is_judged(task, rows, stages)
+        said = failed[hour]["stage"].to_pylist() if hour in failed else ()
+        return set(stages).isdisjoint(said) and is_judged(task, judged[hour], stages)
 
-    done = tuple(task for task in todo.tasks if is_done(task))
+    done = tuple(t for t, hour in zip(todo.tasks, hours, strict=True) if is_done(t, hour))
     same = set(done)
     return replace(todo, tasks=tuple(t for t in todo.tasks if t not in same), done=done)
 
