@@ -87,7 +87,7 @@ class Clusters:
         return replace(todo, tasks=tuple(replace(t, partitions=partitions) for t in todo.tasks))
 
     def judged(self, partitions: int) -> FleetRun:
-        hour = Hour.of("", NOW.isoformat())
+        hour = Hour.at(NOW)
         return judge_tasks(self.lake, self.todo(partitions), list(Stage), Here(), hour)
 
 
@@ -209,7 +209,7 @@ def compared_in(
     todo = from_lake(Fleet({"eu": cluster}, lake.address), lake, datetime(2026, 12, 1, tzinfo=UTC))
     tasks = tuple(replace(task, partitions=partitions) for task in todo.tasks)
     workers = InOrder()
-    hour = Hour.of("", NOW.isoformat())
+    hour = Hour.at(NOW)
     return judge_tasks(
         lake, replace(todo, tasks=tasks), COMPARING, workers, hour
     ), workers.divided > 0

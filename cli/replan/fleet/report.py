@@ -77,7 +77,7 @@ def _drift(run: FleetRun, ages: Mapping[RowKey, LakeRow] | None) -> list[str]:
 
 
 def _since(row: LakeRow, age: LakeRow | None) -> str:
-    """Since when; of the past alone what began by then, as the history has the newest spell."""
+    """Since when it drifts, by its newest spell, the only one that the history has; `-` of a row from before that."""
     if age is None or age["since"] > row["observed_at"]:
         return "-"
     return f"{age['since']}{', flapping' if age['flapping'] else ''}"

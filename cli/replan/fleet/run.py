@@ -169,7 +169,7 @@ def judge_fleet(
 ) -> FleetRun:
     """Judge the newest snapshots of a fleet and those that came late, and write what was found; raises BadFile.
 
-    What was judged before, and has not changed since, is not judged again. `unanswered` and `as_of`: as of `from_lake`.
+    What was judged before, and has not changed since, is not judged again. `unanswered` and `as_of`: see `from_lake`.
     """
     hour = Hour.at(now)
     todo = unchanged(lake, from_lake(fleet, lake, now, unanswered, as_of), stages)

@@ -218,7 +218,7 @@ def _arrived(
             continue
         for kept in arrived:
             if wrong := kept.dated_after(now):
-                failed(cluster, f"{place}: {wrong}", Hour(cluster, now.date(), now.hour))
+                failed(cluster, f"{place}: {wrong}", Hour.at(now, cluster))
             else:
                 snapshots.append(kept)
     return snapshots, sorted_table(ERRORS.name, errors)

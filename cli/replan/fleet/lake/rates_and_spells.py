@@ -13,7 +13,9 @@ from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.planning.findings.drift_report import DriftKey, Spell
 
-COUNTED = ("topic", "partition", "peak_bytes_per_second", "left_out")
+_PEAK = "peak_bytes_per_second"
+_COUNTED = ("topic", "partition", _PEAK, "left_out")
+"""What a plan takes of the table `rates`."""
 
 
 class KeptRates(Struct, frozen=True):
@@ -44,21 +46,19 @@ def rates_until(lake: Lake, cluster_id: str, hour: Hour | None = None) -> KeptRa
         return None
     newest = max(moments, key=lambda m: (m["day"], m["hour"]))
     at = f"{where} AND day = '{newest['day']}' AND hour = {newest['hour']}"
-    return KeptRates(newest["observed_at"], rates_of(lake.read(RATES, at, COUNTED), cluster_id))
+    return KeptRates(newest["observed_at"], rates_of(lake.read(RATES, at, _COUNTED), cluster_id))
 
 
 def rates_of(rows: pa.Table, cluster_id: str) -> Rates:
-    """The rates of one hour as a plan takes them, by rows of the table with at least the columns COUNTED.
+    """The rates of one hour as a plan takes them, by rows of `rates` with at least the columns `_COUNTED`.
 
     The fastest interval counts: copies must come to an end at the busiest hour, too. A partition that shrank meanwhile
     is left out: retention or compaction is at work there, so that its rate is too low, by a factor that nobody knows.
     """
-    counted = rows.filter(pc.and_(rows[COUNTED[2]].is_valid(), rows["left_out"].is_null()))
-    columns = (counted[name].to_pylist() for name in COUNTED[:3])
-    named = (
-        (TopicPartition(topic, n), round(rate)) for topic, n, rate in zip(*columns, strict=True)
-    )
-    return Rates(dict(named), cluster_id)
+    counted = rows.filter(pc.and_(rows[_PEAK].is_valid(), rows["left_out"].is_null()))
+    names = map(TopicPartition, counted["topic"].to_pylist(), counted["partition"].to_pylist())
+    rates = map(round, counted[_PEAK].to_pylist())
+    return Rates(dict(zip(names, rates, strict=True)), cluster_id)
 
 
 class KeptSpells(Struct, frozen=True):
