@@ -168,6 +168,24 @@ def test_a_late_request_for_another_log_directory_begins_when_it_arrives() -> No
         assert (directory_of(plane.simulation.world, replica) == target) is arrived
 
 
+def test_a_late_request_for_another_log_directory_does_not_reach_a_broker_that_is_dead_then() -> (
+    None
+):
+    dirs = tuple(LogDir(BrokerId(b), path) for b in (1, 2, 3) for path in "ab")
+    found = replace(snapshot([state([1, 2, 3], size=100)]), log_dirs=dirs)
+    lost = At(0, LoseRequests(WriteKind.MOVE_LOGS, effect_after_seconds=70))
+    schedule = (lost, At(60, KillBroker(BrokerId(1))), At(80, StartBroker(BrokerId(1))))
+    plane = SimulatedControlPlane(from_snapshot(found), VirtualClock(), schedule=schedule)
+    before = {
+        (P0, BrokerId(b)): directory_of(plane.simulation.world, (P0, BrokerId(b))) for b in (1, 2)
+    }
+    targets = {replica: {"a": "b", "b": "a"}[path or ""] for replica, path in before.items()}
+    plane.move_logs(targets)
+    plane.clock.sleep(120)
+    now = [directory_of(plane.simulation.world, replica) for replica in before]
+    assert now == [before[P0, BrokerId(1)], targets[P0, BrokerId(2)]]
+
+
 def test_who_may_not_alter_a_topic_is_refused_before_partitions_are_created() -> None:
     plane = opened(At(0, Forbid("orders", frozenset({Permission.ALTER}))))
     added = {"orders": NewPartitions(3, (replicas(1, 2, 3),))}

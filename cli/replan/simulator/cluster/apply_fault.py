@@ -81,7 +81,8 @@ def apply_fault(simulation: Simulation, fault: Fault) -> Simulation:
         case SendRequest(command):
             return submit_command(simulation, command)[0]
         case SendLogMoves(paths):
-            return altered(simulation, paths)[0]
+            reached = {r: path for r, path in paths.items() if simulation.world.serves(r[1])}
+            return altered(simulation, reached)[0]
         case Produce() | SlowBroker():
             return replace(simulation, world=_speeds(simulation.world, fault))
         case DropFromIsr():

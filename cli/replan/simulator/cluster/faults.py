@@ -87,7 +87,7 @@ class SendRequest(Struct, frozen=True):
 
 
 class SendLogMoves(Struct, frozen=True):
-    """A late request of replan for other log directories reaches the brokers of these replicas."""
+    """A late request of replan for other log directories reaches those brokers of these replicas that serve."""
 
     paths: Mapping[ReplicaName, str]
 
