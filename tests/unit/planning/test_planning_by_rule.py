@@ -172,7 +172,7 @@ def test_nobody_says_that_a_broker_of_unknown_rack_is_listed() -> None:
     assert WarningKind.PREFERRED_BLACKLISTED not in kinds
 
 
-def test_blacklist_show_says_of_an_entry_that_its_date_has_passed_where_drift_does() -> None:
+def test_an_entry_whose_date_has_passed_is_named_by_plan_and_blacklist_show_as_by_drift() -> None:
     """Whatever the entry does: of a rack that is not known, that has ended, of a broker that is gone."""
     registered = [replace(b, rack=None) if b.id == 4 else b for b in brokers(6, "abc", fenced=[4])]
     seen = snapshot([state([5, 4, 2], [5, 2])], registered=registered)
@@ -184,7 +184,9 @@ def test_blacklist_show_says_of_an_entry_that_its_date_has_passed_where_drift_do
             BrokerId(4), Where("p", 2, 1), review_by="2020-01-01", until_caught_up=True
         ),
         LeaderBlacklist(BrokerId(5), Where("p", 3, 1), review_by="2099-01-01"),
-        LeaderBlacklist(BrokerId(9), Where("p", 4, 1), review_by="2020-01-01"),
+        LeaderBlacklist(
+            BrokerId(9), Where("p", 4, 1), review_by="2020-01-01", until_caught_up=True
+        ),
     ]
     asked = replace(
         placement(),
@@ -206,6 +208,17 @@ def test_blacklist_show_says_of_an_entry_that_its_date_has_passed_where_drift_do
     ) == sorted((e.entry.broker, str(e.entry.where)) for e in due)
     text = render_blacklist(reported)
     assert text.count("; to be reviewed") == len(due)
+    warned = [
+        (w.kind, w.facts["where"]) for w in make_plan(asked, seen).warnings if "where" in w.facts
+    ]
+    for kind, stands in (
+        (WarningKind.ENTRY_UNREGISTERED, EntryState.UNREGISTERED),
+        (WarningKind.BLACKLIST_CAUGHT_UP, EntryState.ENDED),
+    ):
+        said = sorted(where for of, where in warned if of is kind)
+        assert said == [str(e.entry.where) for e in reported.entries if e.state is stands]
+    dated = sorted(where for of, where in warned if of is WarningKind.BLACKLIST_REVIEW_DUE)
+    assert dated == sorted(str(e.entry.where) for e in due)
 
 
 def test_a_drain_names_itself_as_the_reason() -> None:

@@ -70,7 +70,7 @@ def plan_warnings(
     converging = take(differs.table, np.flatnonzero(running))
     if converging.num_rows:
         yield PlanWarning(WarningKind.CONVERGING, _named(converging))
-    yield from _blacklist(placement, snapshot)
+    yield from _blacklist(placement, comparison.declared, snapshot)
     yield from _min_isr_above_replicas(aligned, wanted, refused)
     unread = {} if placement.standing is None else unread_brokers(placement.standing, snapshot)
     for broker, rate in unread.items():
@@ -213,12 +213,17 @@ def _unknown_racks(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWar
                 yield PlanWarning(WarningKind.UNKNOWN_RACK, facts)
 
 
-def _blacklist(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
+def _blacklist(
+    placement: Placement, declared: Placement, snapshot: Snapshot
+) -> Iterator[PlanWarning]:
+    """`declared`: the placement with those entries, too, that have ended."""
     registered = snapshot.broker_ids()
-    for entry in sorted(placement.leader_entries, key=lambda e: (e.broker, e.where)):
+    for entry in sorted(declared.leader_entries, key=lambda e: (e.broker, e.where)):
         facts: Facts = {"where": str(entry.where), "broker": entry.broker}
         if entry.broker not in registered:
             yield PlanWarning(WarningKind.ENTRY_UNREGISTERED, facts)
+        elif has_ended(entry, snapshot):
+            yield PlanWarning(WarningKind.BLACKLIST_CAUGHT_UP, facts)
         yield from _review_due(entry, snapshot)
     for log_dir in sorted(placement.log_dir_blacklist, key=lambda e: (e.broker, e.path)):
         yield from _review_due(log_dir, snapshot)
@@ -253,14 +258,6 @@ def _last_leaders(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarn
         elif entry not in registered:
             facts: Facts = {"where": str(where), "broker": entry}
             yield PlanWarning(WarningKind.ENTRY_UNREGISTERED, facts)
-
-
-def ended_entries(placement: Placement, snapshot: Snapshot) -> Iterator[PlanWarning]:
-    """Entries of the leader blacklist that were to hold until their broker has caught up, and it has."""
-    for entry in sorted(placement.leader_entries, key=lambda e: (e.broker, e.where)):
-        if has_ended(entry, snapshot):
-            facts: Facts = {"where": str(entry.where), "broker": entry.broker}
-            yield PlanWarning(WarningKind.BLACKLIST_CAUGHT_UP, facts)
 
 
 def _review_due(

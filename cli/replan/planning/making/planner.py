@@ -35,7 +35,7 @@ from replan.planning.growth import fewer_partitions
 from replan.planning.making.admission_order import admission_order
 from replan.planning.making.convergence import check_convergence
 from replan.planning.making.limits import check_limits, raised
-from replan.planning.making.plan_warnings import ended_entries, log_dir_warnings, plan_warnings
+from replan.planning.making.plan_warnings import log_dir_warnings, plan_warnings
 from replan.planning.making.recoveries import Recoveries, declared_wishes, recoveries
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.making.room import NoRoomFor, coming, in_room_order
@@ -222,14 +222,13 @@ def _warnings(
     refused: Sequence[Refusal],
 ) -> Iterator[PlanWarning]:
     no_leader = {r.partition for r in refused if r.rule is RefusalRule.NO_LEADER}
-    yield from plan_warnings(
+    return plan_warnings(
         comparison,
         differs,
         changes.moves,
         recovered.about | no_leader,
         {r.partition for r in refused if r.of_the_list},
     )
-    yield from ended_entries(comparison.declared, comparison.aligned.snapshot)
 
 
 class _LogDirChanges(Struct, frozen=True):
