@@ -118,6 +118,11 @@ def drawn(lines: Iterable[Line], *, width: int | None = None, colours: bool = Fa
     )
 
 
+def rows_of(lines: Iterable[Line], width: int) -> int:
+    """How many rows of a terminal of this width they take, which goes on in the next row in a word that is longer."""
+    return sum(max(1, -(-len(row) // width)) for row in drawn(lines, width=width).splitlines())
+
+
 Characters = list[tuple[str, Tone]]
 
 

@@ -90,11 +90,14 @@ def test_what_is_shown_and_said_at_the_end_is_as_the_golden_file_has_it() -> Non
     check_cases(Path(__file__).parent / "goldens" / "progress.txt", said())
 
 
-@pytest.mark.parametrize("height", [10, 14, 24])
-def test_no_more_is_shown_than_a_terminal_has_room_for(height: int) -> None:
-    lines = shown(replace(PROGRESS, copies=[COPYING] * 40), height=height)
+@pytest.mark.parametrize(("height", "width"), [(10, 80), (14, 80), (24, 80), (24, 40)])
+def test_no_more_is_shown_than_a_terminal_has_room_for(height: int, width: int) -> None:
+    """Copies are left out, and counted, for what waits, also where each takes several rows of a narrow terminal."""
+    lines = shown(replace(PROGRESS, copies=[COPYING] * 40), height=height, width=width)
     assert len(lines) <= height
-    assert max(map(len, lines)) <= 80
+    assert max(map(len, lines)) <= width
+    text = " ".join(" ".join(lines).split())
+    assert f"and {40 - text.count('orders-0')} more copies" in text
 
 
 def test_a_step_that_is_no_move_says_what_it_waits_for_unless_every_one_does() -> None:

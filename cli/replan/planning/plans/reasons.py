@@ -269,8 +269,8 @@ class WarningKind(WordedName):
     )
     BLACKLIST_REVIEW_DUE = (
         "blacklist-review-due",
-        "{where}: the blacklist entry of broker {broker} was to be reviewed by {reviewBy}, and no date ends it; take it "
-        "out, or give it another date",
+        "{where}: the blacklist entry of broker {broker} was to be reviewed by {reviewBy}, and no date ends it; take "
+        "it out, or give it another date",
     )
     BLACKLIST_CAUGHT_UP = (
         "blacklist-caught-up",

@@ -4,6 +4,7 @@ one line that sums it up, or, with --verbose, all of it.
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 
 from replan.applying.journal.ledger import RequestSubject
 from replan.applying.reasons.holds import Cancelling, Confirming
@@ -12,7 +13,7 @@ from replan.applying.views.progress import CopyProgress, Progress, ReplicaProgre
 from replan.model.configs import SettingName
 from replan.model.names import TopicPartition
 from replan.reporting.blocks import BAR_COLUMNS
-from replan.reporting.lines import Cell, Line, Span, Tone, line, plain, table
+from replan.reporting.lines import Cell, Line, Span, Tone, line, plain, rows_of, table
 from replan.wording import NAMES_SHOWN, capped, count, duration, listed, size
 
 LONG_SECONDS = 30.0
@@ -67,13 +68,14 @@ def display(progress: Progress, *, height: int, width: int) -> list[Line]:
     head = [line(counts(progress))]
     if not isinstance(progress.admission, Cancelling):
         head.insert(0, bar(progress, width=width))
-    room = max(LEAST_COPIES, height - len(head) - len(waiting) - 2)
-    shown = progress.copies[:room]
-    copies = table([_cells(c) for c in shown], indent=2) if shown else []
+    room = height - rows_of([*head, *waiting], width) - 2
+    copies = table([_cells(c) for c in progress.copies[: max(LEAST_COPIES, room)]], indent=2)
+    ends = accumulate(rows_of([copy], width) for copy in copies)
+    shown = copies[: max(LEAST_COPIES, sum(end <= room for end in ends))]
     more = len(progress.copies) - len(shown)
     return [
         *head,
-        *copies,
+        *shown,
         *plain([f"and {count(more, 'more copy')}"] if more else [], 2),
         *waiting,
     ]
