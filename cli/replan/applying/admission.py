@@ -502,8 +502,3 @@ def _reorder_guard(move: Move, look: Look, others: Others) -> HoldReason | None:
         return None
     busy = others.get(move.partition.topic)
     return TopicReassigned(busy) if busy else None
-
-
-def under_min_isr(move: Move, state: PartitionState) -> bool:
-    """Whether a partition is under its own min ISR: its copy is what ends that, so it waits for no other move."""
-    return len(state.isr) < effective_min_isr(move.min_insync_replicas, len(state.replicas))

@@ -317,7 +317,7 @@ def _delete_topic(tokens: TokenReader, _around: FaultContext) -> Schedule:
 
 def _recreate_topic(tokens: TokenReader, context: FaultContext) -> Schedule:
     name, lists = existing_topic(tokens, context), tuple(tokens.lists())
-    minimum = context.cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1")
+    minimum = str(context.cluster.min_insync_replicas(name))
     created = CreateTopic(name, context.new_topic_id(name), lists, {MIN_INSYNC_REPLICAS: minimum})
     return At(0, SendRequest(DeleteTopic(name))), At(AWAY_SECONDS, SendRequest(created))
 

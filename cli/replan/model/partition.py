@@ -37,6 +37,11 @@ def effective_min_isr(min_insync_replicas: int, assigned: int) -> int:
     return min(min_insync_replicas, assigned)
 
 
+def under_min_isr(min_insync_replicas: int, isr: Replicas, replicas: Replicas) -> bool:
+    """Whether writes with acks=all to a partition fail for want of replicas in sync."""
+    return len(isr) < effective_min_isr(min_insync_replicas, len(replicas))
+
+
 def may_add_empty_replica(live_isr: Replicas) -> bool:
     """Whether an empty replica may be added although unclean election is on: one is in sync while a broker restarts.
 

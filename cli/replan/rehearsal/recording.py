@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from replan.applying.journal.records import Record, SavedRate, SavedReplicaList
 from replan.model.configs import (
-    MIN_INSYNC_REPLICAS,
     THROTTLE_RATES,
     THROTTLED_LISTS,
     ConfigScope,
@@ -20,6 +19,7 @@ from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import effective_min_isr
 from replan.planning.safety.run_invariants import Sample, ThrottleSettings, Trajectory
+from replan.simulator.cluster.disks import full_dirs
 from replan.simulator.cluster.physical_state import Simulation, World
 from replan.simulator.cluster.replication.copy_rates import identical, leader_of
 from replan.simulator.cluster.replication.traffic import followers_in_step
@@ -86,9 +86,8 @@ class Recorder:
 
     def _note_full(self, world: World) -> None:
         fresh, self._lost = world.lost_dirs - self._lost, world.lost_dirs
-        for d in world.log_dirs if fresh else ():
-            if d.usable_bytes == 0 and (d.broker, d.path) in fresh:
-                self.full.append((d.broker, d.path, world.now))
+        full = full_dirs(world) if fresh else []
+        self.full += [(*directory, world.now) for directory in full if directory in fresh]
 
     def _note_absent(self, world: World) -> None:
         down = frozenset({*world.down, *world.starting})
@@ -123,10 +122,7 @@ class Histories:
         processes = (cluster.brokers, world.down, world.starting)
         if not identical(processes, self._processes) or cluster.configs is not self._configs:
             serving = frozenset(b for b in cluster.brokers if world.serves(b))
-            minimum = {
-                name: int(cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1"))
-                for name in self._names
-            }
+            minimum = {name: cluster.min_insync_replicas(name) for name in self._names}
             if (serving, minimum) != (self._serving, self._minimum):
                 changed = changed_partitions({}, cluster.topics)
             self._serving, self._minimum, self._configs = serving, minimum, cluster.configs

@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct, field
 
-from replan.model.configs import MIN_INSYNC_REPLICAS
 from replan.model.declared.reconcile import DeviationKind, Reconcile
-from replan.model.partition import effective_min_isr
+from replan.model.partition import under_min_isr
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.reconciling.decision import kind_of
@@ -199,7 +198,7 @@ class LackMeter:
     def _of(self, cluster: ClusterState) -> Missed:
         total = Missed()
         for name, topic in cluster.topics.items():
-            least = int(cluster.topic_config(name, MIN_INSYNC_REPLICAS, "1"))
+            least = cluster.min_insync_replicas(name)
             measured = self._topics.get(name)
             if measured is None or measured[0] is not topic or measured[1] != least:
                 measured = topic, least, _lack(topic, least)
@@ -213,6 +212,6 @@ def _lack(topic: Topic, least: int) -> Missed:
     for one in topic.partitions.values():
         missing = set(one.replicas) - set(one.isr) - set(one.adding)
         under += bool(missing)
-        below += len(one.isr) < effective_min_isr(least, len(one.replicas))
+        below += under_min_isr(least, one.isr, one.replicas)
         nobody += one.leader is None
     return Missed(under, below, nobody)

@@ -45,7 +45,6 @@ from replan.applying.admission import (
     closed_gate,
     foreign_load,
     others_by_topic,
-    under_min_isr,
 )
 from replan.applying.journal.ledger import RequestSubject
 from replan.applying.journal.records import MoveRecord, Reached, Record, Status
@@ -134,6 +133,7 @@ from replan.model.configs import ConfigResource, ConfigScope, SettingName
 from replan.model.control_plane import Look
 from replan.model.declared.placement import MoveThrottle
 from replan.model.names import BrokerId, Replicas, TopicPartition
+from replan.model.partition import under_min_isr
 from replan.planning.plans.moves import Move, source_of
 from replan.planning.plans.requests import Request, RequestKind
 
@@ -695,10 +695,11 @@ class TickBuilder:
         self._room = self._log_copies.room
 
     def _heals(self, name: TopicPartition) -> bool:
-        """Whether a partition is under its own min ISR: its copy is what ends that."""
+        """Whether a partition is under its own min ISR: its copy is what ends that, so it waits for no other move."""
         if not isinstance(self._admission, OthersUnderMinIsr):
             return False
-        return under_min_isr(self._tick.job.moves[name], self._tick.look.partitions[name])
+        move, state = self._tick.job.moves[name], self._tick.look.partitions[name]
+        return under_min_isr(move.min_insync_replicas, state.isr, state.replicas)
 
     def _admits(self, name: TopicPartition, ask: Request) -> bool:
         tick, move = self._tick, self._tick.job.moves[name]

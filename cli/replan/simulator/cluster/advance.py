@@ -18,6 +18,7 @@ from replan.simulator.cluster import future_logs
 from replan.simulator.cluster.apply_fault import apply_fault, serve_again, with_smaller_isr
 from replan.simulator.cluster.disks import (
     by_directory,
+    full_dirs,
     soonest_full,
     with_deletions_done,
     with_written,
@@ -284,13 +285,13 @@ def _too_late(world: World, speeds: Mapping[ReplicaName, float]) -> Iterator[flo
 
 def _fill_disks(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     """A directory without room that something is copied to goes offline (LogDirFailureChannel, "No space left")."""
-    if all(d.usable_bytes != 0 for d in simulation.world.log_dirs):
+    full = full_dirs(simulation.world)
+    if not full:
         return simulation
-    world = simulation.world
-    written = by_directory(world, lookahead.flows.speeds(simulation))
-    for log_dir in world.log_dirs:
-        if log_dir.usable_bytes == 0 and (log_dir.broker, log_dir.path) in written:
-            simulation = apply_fault(simulation, LoseDisk(log_dir.broker, log_dir.path))
+    written = by_directory(simulation.world, lookahead.flows.speeds(simulation))
+    for directory in full:
+        if directory in written:
+            simulation = apply_fault(simulation, LoseDisk(*directory))
     return simulation
 
 

@@ -150,6 +150,11 @@ def by_directory(
     return amounts
 
 
+def full_dirs(world: World) -> list[BrokerDirectory]:
+    """The log directories in which nothing is free; one of which nobody knows how much is free is none of them."""
+    return [(d.broker, d.path) for d in world.log_dirs if d.usable_bytes == 0]
+
+
 def soonest_full(world: World, speeds: Mapping[ReplicaName, float], before: float) -> float:
     """When copies will have filled the next log directory, if that is sooner; growth by producers is not counted."""
     reach = (before - world.now) * world.speeds.network_bytes_per_second

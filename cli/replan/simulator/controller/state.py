@@ -16,6 +16,7 @@ from msgspec import Struct, field
 
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION, ConfigResource, ConfigScope
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
+from replan.model.partition import effective_min_isr
 from replan.simulator.controller.versions import Rules, rules_of
 
 GOLDEN_RATIO = 0x9E3779B97F4A7C15
@@ -234,14 +235,18 @@ class ClusterState(Struct, frozen=True):
         """Whether unclean.leader.election.enable holds for a topic."""
         return self.topic_config(topic, UNCLEAN_ELECTION, "false").strip().lower() == "true"
 
+    def min_insync_replicas(self, topic: str) -> int:
+        """min.insync.replicas of a topic."""
+        return int(self.topic_config(topic, MIN_INSYNC_REPLICAS, "1"))
+
     def effective_min_isr(self, topic: str) -> int:
         """The controller's min ISR, by which it keeps the ELR of *every* partition of the topic.
 
         It is capped by the replica count of partition 0, transitional list included, whatever the others
         have (ReplicationControlManager.getTopicEffectiveMinIsr).
         """
-        configured = int(self.topic_config(topic, MIN_INSYNC_REPLICAS, "1"))
-        return min(configured, len(self.topics[topic].partitions[0].replicas))
+        first = self.topics[topic].partitions[0]
+        return effective_min_isr(self.min_insync_replicas(topic), len(first.replicas))
 
 
 def changed_partitions(

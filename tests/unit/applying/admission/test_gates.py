@@ -16,7 +16,6 @@ from replan.applying.api import (
     WritesWouldStop,
     closed_gate,
     others_by_topic,
-    under_min_isr,
 )
 from replan.model.api import (
     Broker,
@@ -204,12 +203,3 @@ def test_without_the_guard_a_reorder_waits_for_others_on_its_topic(
 def test_a_list_that_adds_nothing_passes_the_gates_of_copies() -> None:
     low = state([1, 2, 3, 4, 5], [1])
     assert closed_gate(SWAP, SWAP.target, low, seen(4), Room(), {}) is None
-
-
-@pytest.mark.parametrize(
-    ("in_sync", "is_under"), [([1, 2, 3], False), ([1, 2], False), ([1], True)]
-)
-def test_a_partition_that_has_just_its_min_isr_waits_for_others_that_have_less(
-    in_sync: list[int], is_under: bool
-) -> None:
-    assert under_min_isr(move([1, 2, 3], [4, 2, 3]), state([1, 2, 3], in_sync)) is is_under
