@@ -13,7 +13,7 @@ from replan.model.api import (
     Snapshot,
     TopicPartition,
     Wanted,
-    replicas_by_broker,
+    listed_by_broker,
 )
 from replan.planning.api import Drift, Plan, compare_lists, compared, drift_of, partition_rows
 from replan.reporting.api import NOTHING_BESIDE, PlanContext, drawn, plan_lines
@@ -34,7 +34,7 @@ def sizes_of(
 ) -> dict[tuple[TopicPartition, BrokerId], int]:
     """The sizes of all replicas of these partitions, on the brokers that answer."""
     states = cluster.look(Wanted(partitions=names)).partitions
-    asked = replicas_by_broker({name: state.replicas for name, state in states.items()})
+    asked = listed_by_broker({name: state.replicas for name, state in states.items()})
     found = cluster.look(Wanted(sizes_of=asked)).sizes
     return {(name, broker): size for broker, of in found.items() for name, size in of.items()}
 

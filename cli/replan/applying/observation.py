@@ -13,7 +13,7 @@ from replan.applying.reasons.holds import MetadataBehind, NotPermitted, Stalled
 from replan.applying.request_memory import held_since
 from replan.applying.settings import Settings
 from replan.model.configs import Configs
-from replan.model.control_plane import Look, ReplicaName, Wanted, replicas_by_broker
+from replan.model.control_plane import Look, ReplicaName, Wanted, listed_by_broker
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import effective_min_isr
 from replan.model.replica_logs import LogsFound
@@ -58,7 +58,7 @@ class Readings(Struct, frozen=True):
         due = now - self.rates_at >= settings.rates_seconds
         rates_of = [b for b in every_tick.rates_of if due or b in urgent or b not in self.rates]
         period = settings.sizes_period(len(set().union(*copying.values())))
-        sizes_of = {} if now - self.sizes_at < period else replicas_by_broker(copying)
+        sizes_of = {} if now - self.sizes_at < period else listed_by_broker(copying)
         return replace(every_tick, rates_of=rates_of, sizes_of=sizes_of)
 
     def after(

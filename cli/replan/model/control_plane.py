@@ -153,15 +153,19 @@ class Look(Struct, frozen=True, kw_only=True):
         return registered is not None and registered.live
 
 
-def replicas_by_broker(
-    replicas: Mapping[TopicPartition, Iterable[BrokerId]],
+def partitions_by_broker(replicas: Iterable[ReplicaName]) -> dict[BrokerId, list[TopicPartition]]:
+    """The partitions of these replicas by their broker, as `Wanted.places_of` takes them."""
+    by_broker: dict[BrokerId, list[TopicPartition]] = {}
+    for partition, broker in replicas:
+        by_broker.setdefault(broker, []).append(partition)
+    return by_broker
+
+
+def listed_by_broker(
+    lists: Mapping[TopicPartition, Iterable[BrokerId]],
 ) -> dict[BrokerId, list[TopicPartition]]:
-    """The partitions of each broker, as `Wanted.sizes_of` takes them."""
-    names: dict[BrokerId, list[TopicPartition]] = {}
-    for name, brokers in replicas.items():
-        for broker in brokers:
-            names.setdefault(broker, []).append(name)
-    return names
+    """The same of all replicas that lists name."""
+    return partitions_by_broker((name, broker) for name, of in lists.items() for broker in of)
 
 
 def agreeing(

@@ -23,7 +23,7 @@ While the application is cancelled, none is begun, and one that was asked for
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct, field
 
@@ -57,7 +57,14 @@ from replan.applying.steps.step import (
 )
 from replan.applying.throttles import RateKey
 from replan.model.configs import LOG_DIRS_RATE, ConfigResource, SettingName
-from replan.model.control_plane import ClusterReader, LogPlace, Look, ReplicaName, Wanted
+from replan.model.control_plane import (
+    ClusterReader,
+    LogPlace,
+    Look,
+    ReplicaName,
+    Wanted,
+    partitions_by_broker,
+)
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.log_dirs import LogMove
@@ -177,14 +184,6 @@ class LogMoveKind(StepKind[LogMoveStep]):
 
 
 LOG_MOVES = LogMoveKind()
-
-
-def partitions_by_broker(replicas: Iterable[ReplicaName]) -> dict[BrokerId, list[TopicPartition]]:
-    """These, by their broker."""
-    by_broker: dict[BrokerId, list[TopicPartition]] = {}
-    for partition, broker in replicas:
-        by_broker.setdefault(broker, []).append(partition)
-    return by_broker
 
 
 def places_of_begun(ledger: Ledger) -> dict[BrokerId, list[TopicPartition]]:

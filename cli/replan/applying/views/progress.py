@@ -16,7 +16,7 @@ from replan.applying.observation import PartitionHistory, TickInput
 from replan.applying.reasons.holds import CopyingInBroker, Stalled
 from replan.applying.reasons.reason import HoldReason, Note
 from replan.applying.tick.run_state import Decision, RunState
-from replan.model.control_plane import ClusterReader, Wanted, replicas_by_broker
+from replan.model.control_plane import ClusterReader, Wanted, listed_by_broker
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.findings.replica_progress import Reading
@@ -325,7 +325,7 @@ def read_progress(
     """Partitions with what runs on them, the sizes of their replicas, and where the logs of these end."""
     topics = {n.topic for n in names}
     listed = reader.look(Wanted(partitions=names)).partitions if names else {}
-    of = replicas_by_broker({n: state.replicas for n, state in listed.items()})
+    of = listed_by_broker({n: state.replicas for n, state in listed.items()})
     look = reader.look(Wanted(partitions=names, topics=topics, sizes_of=of))
     live = {b: held for b, held in of.items() if look.live(b)}
     ends = reader.log_ends(live) if live else {}

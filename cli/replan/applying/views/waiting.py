@@ -23,7 +23,7 @@ from replan.applying.tick.decide import decide
 from replan.applying.tick.questions import copying, wanted_by_tick
 from replan.applying.tick.run_state import first_state
 from replan.applying.views.progress import Progress, progress_of
-from replan.model.control_plane import ClusterReader, Look, replicas_by_broker
+from replan.model.control_plane import ClusterReader, Look, listed_by_broker
 from replan.model.names import TopicPartition
 from replan.planning.plans.plan import Plan
 
@@ -58,7 +58,7 @@ def watched(
     job = Job.of(plan, _settings(ledger))
     state = first_state(job, ledger, now).with_room(job, reader.log_dirs())
     state, candidates = replace(state, history=before).next_candidates(job, now)
-    sizes = replicas_by_broker(copying(state, job))
+    sizes = listed_by_broker(copying(state, job))
     look = reader.look(replace(wanted_by_tick(state, job, candidates), sizes_of=sizes))
     look = look if read is None else _without_begun_since(look, ledger, read)
     tick = TickInput(

@@ -7,6 +7,7 @@ from replan.commands.frame.output import note, save
 from replan.commands.inputs.target import Connection, Target
 from replan.documents.json_text import render_document
 from replan.errors import BadUsage
+from replan.model.control_plane import partitions_by_broker
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.rates import Rates
 from replan.model.replica_logs import LogEnd
@@ -101,10 +102,11 @@ def leaders_log_ends(connection: Connection, snapshot: Snapshot) -> Mapping[Topi
     columns = (
         snapshot.partitions.column(name).to_pylist() for name in ("topic", "partition", "leader")
     )
-    led: dict[BrokerId, list[TopicPartition]] = {}
-    for topic, number, leader in zip(*columns, strict=True):
-        if leader >= 0:
-            led.setdefault(BrokerId(leader), []).append(TopicPartition(topic, number))
+    led = partitions_by_broker(
+        (TopicPartition(topic, number), BrokerId(leader))
+        for topic, number, leader in zip(*columns, strict=True)
+        if leader >= 0
+    )
     answers = connection.control_plane.log_ends(led)
     return {
         name: end for of in answers.values() for name, end in of.items() if isinstance(end, LogEnd)

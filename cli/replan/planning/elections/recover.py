@@ -8,7 +8,6 @@ list and is elected, cleanly or not at all.
 import hashlib
 from collections.abc import Iterable, Mapping
 
-import numpy as np
 from msgspec import Struct
 
 from replan.model.declared.placement import Placement
@@ -133,6 +132,5 @@ def _moves(
 
 
 def _rows(chosen: SelectedPartitions, snapshot: Snapshot, *, led: bool) -> list[int]:
-    leaders = np.asarray(snapshot.partitions.column("leader"))[chosen.rows]
-    rows: list[int] = chosen.rows[(leaders >= 0) if led else (leaders < 0)].tolist()
+    rows: list[int] = chosen.rows[snapshot.without_leader[chosen.rows] != led].tolist()
     return rows

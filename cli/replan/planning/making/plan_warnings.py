@@ -140,10 +140,9 @@ def _names_of(snapshot: Snapshot, rows: Ints) -> pa.Table:
 
 def _awaited(snapshot: Snapshot) -> Iterator[PlanWarning]:
     """Whose return Kafka awaits by itself, for each partition without a leader."""
-    lost = np.flatnonzero(snapshot.without_leader)
     unclean = set(unclean_topics(snapshot))
     alike: dict[Awaited, list[str]] = {}
-    for state in snapshot.states(lost.tolist()):
+    for state in snapshot.leaderless():
         waits_for = awaited(state, unclean_election=state.partition.topic in unclean)
         if waits_for is not None:
             alike.setdefault(waits_for, []).append(str(state.partition))

@@ -38,11 +38,6 @@ class Recoveries(Struct, frozen=True):
         return frozenset(self.candidates)
 
 
-def leaderless(snapshot: Snapshot) -> tuple[TopicPartition, ...]:
-    """All partitions without a leader."""
-    return tuple(state.partition for state in snapshot.leaderless())
-
-
 STRATEGY_METHODS = {
     RecoveryStrategy.BALANCED: RecoveryMethod.BALANCED,
     RecoveryStrategy.AGGRESSIVE: RecoveryMethod.AGGRESSIVE,
@@ -51,7 +46,7 @@ STRATEGY_METHODS = {
 
 def declared_wishes(placement: Placement, snapshot: Snapshot) -> dict[TopicPartition, RecoveryWish]:
     """The partitions without a leader for which the placement has a strategy other than none."""
-    names = leaderless(snapshot) if placement.recovery else ()
+    names = [state.partition for state in snapshot.leaderless()] if placement.recovery else []
     rules = Intents.of(placement, {name.topic for name in names}).recovery if names else {}
     wishes: dict[TopicPartition, RecoveryWish] = {}
     for name in names:

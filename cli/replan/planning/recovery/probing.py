@@ -16,7 +16,7 @@ from itertools import combinations
 
 from msgspec import Struct, field
 
-from replan.model.control_plane import replicas_by_broker
+from replan.model.control_plane import listed_by_broker
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.replica_logs import (
     NO_LEADER_EPOCH,
@@ -115,7 +115,7 @@ class Probing:
 
     def ends_wanted(self) -> dict[BrokerId, list[TopicPartition]]:
         """The first round: where logs end."""
-        return replicas_by_broker(self._wanted)
+        return listed_by_broker(self._wanted)
 
     def with_ends(
         self, answers: Mapping[BrokerId, Mapping[TopicPartition, LogEnd | ProbeFailure]]
