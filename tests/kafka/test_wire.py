@@ -191,6 +191,18 @@ def test_a_change_of_a_broker_that_does_not_answer_holds_up_nobody() -> None:
     assert all(isinstance(a, OutcomeUnknown) for a in answers[3:])
 
 
+def test_a_write_whose_answer_is_lost_is_not_sent_again() -> None:
+    """Records that are produced twice stand there twice."""
+    change = broker_change(BrokerId(2), LEADER_RATE, ConfigOperation.SET, "1")
+    with fake(Shape(brokers=3)) as (cluster, connected):
+        cluster.trouble.hanging_up |= {(2, ALTER_CONFIGS)}
+
+        (answer,) = connected.alter_configs([change]).values()
+
+    assert isinstance(answer, OutcomeUnknown)
+    assert cluster.counts.keys[ALTER_CONFIGS] == 1
+
+
 def test_a_home_broker_that_answers_only_a_part_is_left_for_another() -> None:
     with fake(Shape(brokers=2), timeout_seconds=1) as (cluster, connected):
         cluster.trouble.silent.add((1, DESCRIBE_CONFIGS))

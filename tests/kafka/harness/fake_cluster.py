@@ -111,6 +111,8 @@ class Trouble:
 
     silent: set[tuple[int, int]] = field(default_factory=set)
     """Brokers and API keys that are never answered."""
+    hanging_up: set[tuple[int, int]] = field(default_factory=set)
+    """Brokers and API keys that are done, and answered with the end of the connection."""
     topic_errors: dict[str, int] = field(default_factory=dict)
     """What topics are described with, instead of their partitions."""
     advertised: dict[int, tuple[str, int]] = field(default_factory=dict)
@@ -210,6 +212,8 @@ class FakeCluster:
                 size = struct.unpack(">i", await reader.readexactly(4))[0]
                 frame = await reader.readexactly(size)
                 answer = self._answer(broker, frame)
+                if (broker, struct.unpack_from(">h", frame)[0]) in self.trouble.hanging_up:
+                    return
                 self.counts.requests += 1
                 self.counts.received += size + 4
                 if answer is None:

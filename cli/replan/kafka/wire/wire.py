@@ -215,30 +215,23 @@ class Wire:
     def _ask_broker(
         self, broker: BrokerId, questions: Sequence[Question], until: float
     ) -> Conversation[list[Any]]:
-        """Ask one broker; one that takes no connection may be just starting, so it is tried for a second."""
+        """Ask one broker, once."""
         skipped = self._silence.why_not(broker)
         if skipped is not None:
             return [skipped] * len(questions)
-        began = time.monotonic()
         answers: list[Any] = []
-        while True:
-            try:
-                connection = yield from self._connected(broker, until)
-                yield from connection.ask(questions, until, answers)
-            except KafkaError as problem:
-                failure, now = problem, time.monotonic()
-                refused = isinstance(problem, KafkaConnectionError) and not answers
-                if not refused or now - began > _STARTING_SECONDS or self._silence.knows(broker):
-                    break
-                yield from pause_for(_PAUSE_SECONDS)
-            else:
-                self._silence.heard(broker)
-                return answers
-        if retriable(failure):
-            self._silence.missed(broker, failure)
-        return [*answers, *[failure] * (len(questions) - len(answers))]
+        try:
+            connection = yield from self._connected(broker, until)
+            yield from connection.ask(questions, until, answers)
+        except KafkaError as failure:
+            if retriable(failure):
+                self._silence.missed(broker, failure)
+            return [*answers, *[failure] * (len(questions) - len(answers))]
+        self._silence.heard(broker)
+        return answers
 
     def _connected(self, broker: BrokerId, until: float) -> Conversation[BrokerConnection]:
+        """A connection to a broker; one that takes none may be just starting, so it is tried for a second."""
         pooled = self._connections.pop(broker, None)
         if pooled is not None and pooled.usable():
             self._connections[broker] = pooled  # the last one used stands last
@@ -246,9 +239,17 @@ class Wire:
         if pooled is not None:
             pooled.close()
         self._room.make(self._connections)
-        connection = yield from self._open(broker, until)
-        self._connections[broker] = connection
-        return connection
+        began = time.monotonic()
+        while True:
+            try:
+                connection = yield from self._open(broker, until)
+            except KafkaConnectionError:
+                if time.monotonic() - began > _STARTING_SECONDS or self._silence.knows(broker):
+                    raise
+                yield from pause_for(_PAUSE_SECONDS)
+            else:
+                self._connections[broker] = connection
+                return connection
 
     def _open(self, broker: BrokerId, until: float) -> Conversation[BrokerConnection]:
         address = self.addresses.get(broker)
