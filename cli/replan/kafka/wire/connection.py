@@ -15,7 +15,7 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -50,6 +50,10 @@ from replan.kafka.wire.frames import (
 from replan.model.names import BrokerId
 
 _RECEIVED_AT_ONCE = 1_000_000
+_SENT_AT_ONCE = 64 * 1024
+"""Bytes that fit into the buffers on the way. A broker reads no request before the response to the last one is taken:
+whoever sends more than that and takes none waits for ever."""
+_Frame = tuple[bytes, Question, int, int]
 
 
 class BrokerConnection:
@@ -96,19 +100,19 @@ class BrokerConnection:
         """
         if self._socket is None:
             raise KafkaConnectionError("the connection was closed")
-        sent = [
-            (q, version_for(q.message, self.abilities.versions), next(self._numbers))
-            for q in questions
-        ]
+        frames = []
+        for question, number in zip(questions, self._numbers, strict=False):
+            version = version_for(question.message, self.abilities.versions)
+            frame = question.frame(version, number, self._client_id)
+            frames.append((frame, question, version, number))
+        answers = [] if answers is None else answers
         self.busy = True
         try:
-            yield from self._send(
-                b"".join(q.frame(v, n, self._client_id) for q, v, n in sent), until
-            )
-            answers = [] if answers is None else answers
-            for question, version, number in sent:
-                body = yield from self._receive(until)
-                answers.append(answer_in(body, question, version, number))
+            for group in _at_once(frames):
+                yield from self._send(b"".join(frame for frame, *_ in group), until)
+                for _, question, version, number in group:
+                    body = yield from self._receive(until)
+                    answers.append(answer_in(body, question, version, number))
         except BaseException:
             self.close()
             raise
@@ -161,6 +165,19 @@ class BrokerConnection:
             except OSError as problem:
                 refused = refused_certificate(problem)
                 raise refused or KafkaConnectionError(socket_error_text(problem)) from problem
+
+
+def _at_once(frames: Sequence[_Frame]) -> Iterator[list[_Frame]]:
+    """The frames in order, as many together as are sent before a response is taken."""
+    group, size = list[_Frame](), 0
+    for frame in frames:
+        if group and size + len(frame[0]) > _SENT_AT_ONCE:
+            yield group
+            group, size = [], 0
+        group.append(frame)
+        size += len(frame[0])
+    if group:
+        yield group
 
 
 def event_of(wanted: OSError, event: int) -> int:
