@@ -823,4 +823,5 @@ def _spells(
         "resolved_at": None if open_ else moments[last + 1],
         "resolved_by": None if by is None else by["application"],
         "flapping": len(recent) >= FLAPPING,
+        "began": recent,
     }

@@ -141,6 +141,10 @@ def test_a_spell_has_its_own_beginning(home: Path) -> None:
 def test_what_begins_three_times_in_a_week_flaps_until_it_is_quiet_for_one(home: Path) -> None:
     lake = judge(home, *(look(n, GOOD if n % 2 else BAD) for n in range(6)))
     assert (history(lake)["spells"], history(lake)["flapping"]) == (3, True)
+    (week, later) = (
+        kept_spells(lake, "id-eu", moment(hour)).spells.values() for hour in (7 * 24 - 1, 7 * 24)
+    )
+    assert [[spell.flapping for spell in of] for of in (week, later)] == [[True], [False]]
     judge(home, look(7 * 24 + 4, GOOD))
     assert (history(lake)["spells"], history(lake)["flapping"]) == (3, False)
 
@@ -298,12 +302,12 @@ def test_records_of_a_topic_that_was_created_again_say_nothing_of_the_new_one(ho
 
 def test_what_a_lake_knows_of_one_cluster(home: Path) -> None:
     lake = judge(home, look(1, BAD), look(2, GOOD), look(4, BAD))
-    found = kept_spells(lake, "id-eu")
+    found = kept_spells(lake, "id-eu", moment(5))
     item = ("orders", 0, None, "replicas")
     assert found.compared_at == moment(4)
-    assert found.spells == {item: Spell(moment(4), None, 2)}
+    assert found.spells == {item: Spell(moment(4), None, 2, (moment(1), moment(4)))}
     with pytest.raises(BadFile, match="never compared"):
-        kept_spells(lake, "id-us")
+        kept_spells(lake, "id-us", moment(5))
 
 
 @pytest.mark.command
@@ -346,6 +350,18 @@ def test_what_was_put_right_stays_in_the_history_when_its_days_are_removed(home:
     assert history(lake) == before
     judge(home, look(31, BAD))
     assert kept(lake) == (moment(1), moment(31), 2, True, None)
+
+
+def test_what_flaps_still_does_when_the_days_of_its_beginnings_are_removed(home: Path) -> None:
+    lake = judge(home, *(look(n, GOOD if n % 2 else BAD) for n in range(6)), look(30, GOOD))
+    list(lake.maintain(1, date(2026, 11, 22)))
+    run_history(lake, ["eu"], Here())
+    began = [moment(n) for n in (0, 2, 4)]
+    assert (history(lake)["began"], history(lake)["flapping"]) == (began, True)
+    judge(home, look(31, BAD))
+    assert (history(lake)["began"], history(lake)["flapping"]) == ([*began, moment(31)], True)
+    judge(home, look(7 * 24 + 3, BAD))
+    assert (history(lake)["began"], history(lake)["flapping"]) == ([moment(4), moment(31)], False)
 
 
 def test_a_snapshot_that_is_replaced_in_its_hour_begins_no_other_spell(home: Path) -> None:
@@ -414,5 +430,5 @@ def test_a_cluster_that_was_created_again_under_the_same_name_has_its_own_histor
     again = [CollectedCluster(replace(look(n, BAD).snapshot, cluster_id="id-new")) for n in (3, 4)]
     judge(home, *again)
     assert kept(lake) == (moment(3), moment(3), 1, True, None)
-    assert [s.since for s in kept_spells(lake, "id-new").spells.values()] == [moment(3)]
-    assert kept_spells(lake, "id-eu").spells == {}
+    assert [s.since for s in kept_spells(lake, "id-new", moment(5)).spells.values()] == [moment(3)]
+    assert kept_spells(lake, "id-eu", moment(5)).spells == {}

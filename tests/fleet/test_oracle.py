@@ -50,7 +50,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "history": (
         *("topic", "partition", "broker", "class", "kind", "first_seen", "last_seen", "spells"),
         *("open", "resolved_at", "resolved_by", "acknowledged_until", "owner", "since"),
-        *("flapping", "cluster_id"),
+        *("flapping", "cluster_id", "began"),
     ),
 }
 

@@ -37,6 +37,7 @@ from replan.planning.findings.health import *
 from replan.planning.findings.left_throttles import *
 from replan.planning.findings.replica_progress import *
 from replan.planning.findings.risks import *
+from replan.planning.findings.spells import *
 from replan.planning.growth import *
 from replan.planning.making.admission_order import *
 from replan.planning.making.convergence import *

@@ -67,7 +67,7 @@ def test_a_table_without_days_is_replaced_by_cluster(lake: Lake) -> None:
     def row(cluster: str, topic: str) -> dict[str, Any]:
         seen = {"first_seen": "a", "since": "a", "last_seen": "b", "spells": 1, "open": True}
         what = {"cluster_id": "id", "topic": topic, "class": "operator", "kind": "order"}
-        return {"cluster": cluster, **what, **seen, "flapping": False}
+        return {"cluster": cluster, **what, **seen, "flapping": False, "began": []}
 
     for rows in ([row("eu", "orders"), row("us", "clicks")], [row("eu", "payments")]):
         hours = [Hour.of(r["cluster"], "2026-11-21T03:00:00Z") for r in rows]

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -316,11 +317,14 @@ ITEM: DriftKey = ("orders", 1, None, "order")
 @pytest.mark.parametrize(
     ("known", "expected"),
     [
-        ({}, Spell(NOW)),
-        ({ITEM: Spell(EARLIER, None, 2, flapping=True)}, Spell(EARLIER, None, 2, flapping=True)),
-        ({ITEM: Spell(EARLIER, "2026-11-20T05:00:00Z", 2)}, Spell(NOW, None, 3)),
+        ({}, Spell(NOW, began=(NOW,))),
+        ({ITEM: Spell(EARLIER, None, 2, (EARLIER,))}, Spell(EARLIER, None, 2, (EARLIER,))),
+        (
+            {ITEM: Spell(EARLIER, "2026-11-20T05:00:00Z", 2, (EARLIER,))},
+            Spell(NOW, None, 3, (EARLIER, NOW)),
+        ),
         ({ITEM: Spell(EARLIER, "2026-11-22T05:00:00Z")}, Spell(EARLIER)),
-        ({ITEM: Spell("2026-11-22T03:00:00Z")}, Spell(NOW)),
+        ({ITEM: Spell("2026-11-22T03:00:00Z")}, Spell(NOW, began=(NOW,))),
     ],
     ids=["new", "goes on", "came back", "an older snapshot, within", "an older snapshot, before"],
 )
@@ -333,8 +337,26 @@ def test_since_when_something_differs(known: dict[DriftKey, Spell], expected: Sp
     assert replace(report, spells=known).spell(difference) == expected
 
 
+def at(hour: str) -> str:
+    return f"2026-11-{hour}:00:00Z"
+
+
+@pytest.mark.parametrize(("known", "flapping"), [(("19T03", "20T03"), True), (("20T03",), False)])
+def test_what_begins_for_the_third_time_in_a_week_flaps_from_then_on(
+    known: Sequence[str], *, flapping: bool
+) -> None:
+    report = drift_report(
+        placement({"orders": {1: [1, 2, 3]}}), snapshot([state([2, 1, 3], partition=1)])
+    )
+    earlier = Spell(EARLIER, at("20T04"), 9, tuple(map(at, known)))
+    text = render_drift_json(replace(report, spells={ITEM: earlier}))
+    (difference,) = json.loads(text)["differences"]
+    assert (difference["spells"], difference["flapping"]) == (10, flapping)
+
+
 def test_each_form_has_since_when_where_it_was_asked_for() -> None:
-    report = replace(found(), spells={ITEM: Spell(EARLIER, None, 3, flapping=True)})
+    began = (at("19T03"), at("19T12"), EARLIER)
+    report = replace(found(), spells={ITEM: Spell(EARLIER, None, 3, began)})
     check(GOLDENS / "drift-since.txt", render_drift(report))
     check(GOLDENS / "drift-since.md", drift_markdown(report))
     check(GOLDENS / "drift-since.prom", render_drift_prometheus(report, seconds_of))

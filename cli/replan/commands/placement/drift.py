@@ -23,7 +23,8 @@ from replan.commands.inputs.target import JournaledTarget
 from replan.errors import Exit
 
 if TYPE_CHECKING:
-    from replan.planning.findings.drift_report import DriftKey, Spell
+    from replan.planning.findings.drift import Drift
+    from replan.planning.findings.spells import DriftKey, Spell
 
 DriftForm = Literal["text", "markdown", "html", "json", "prometheus"]
 
@@ -89,7 +90,7 @@ def drift(
             rates=written,
         )
     if since is not None:
-        report = replace(report, spells=_spells(since, report.drift.cluster_id))
+        report = replace(report, spells=_spells(since, report.drift))
     match form:
         case "text":
             from replan.reporting.drift.drift_text import drift_lines
@@ -123,11 +124,11 @@ def _seconds(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp()
 
 
-def _spells(address: str, cluster_id: str) -> "Mapping[DriftKey, Spell]":
+def _spells(address: str, drift: "Drift") -> "Mapping[DriftKey, Spell]":
     """What a lake knows of the cluster; raises BadFile."""
     from replan.fleet.lake.delta import Lake
     from replan.fleet.lake.rates_and_spells import kept_spells
 
-    kept = kept_spells(Lake(address), cluster_id)
+    kept = kept_spells(Lake(address), drift.cluster_id, drift.observed_at)
     note(f"history: {address}, compared last {kept.compared_at}")
     return kept.spells

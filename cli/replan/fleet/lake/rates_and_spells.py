@@ -1,6 +1,7 @@
 """What a lake has of one cluster: its rates, as a plan takes them, and since when each thing drifts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +12,7 @@ from replan.fleet.lake.delta import Hour, Lake, is_among, quoted
 from replan.fleet.lake.tables import HISTORY, JUDGED, RATES
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
-from replan.planning.findings.drift_report import DriftKey, Spell
+from replan.planning.findings.spells import FLAPPING_DAYS, DriftKey, Spell
 
 _PEAK = "peak_bytes_per_second"
 _COUNTED = ("topic", "partition", _PEAK, "left_out")
@@ -68,8 +69,8 @@ class KeptSpells(Struct, frozen=True):
     spells: Mapping[DriftKey, Spell]
 
 
-def kept_spells(lake: Lake, cluster_id: str) -> KeptSpells:
-    """What the table `history` has of the cluster of this id; raises BadFile where it was never compared."""
+def kept_spells(lake: Lake, cluster_id: str, now: str) -> KeptSpells:
+    """What the table `history` has of the cluster of this id, at a moment; raises BadFile where nobody compared it."""
     judged = lake.read(JUDGED, f"cluster_id = {quoted(cluster_id)}", ["cluster", "observed_at"])
     names = {*judged.column("cluster").to_pylist()}
     if not names:
@@ -79,8 +80,14 @@ def kept_spells(lake: Lake, cluster_id: str) -> KeptSpells:
     where = f"{is_among('cluster', sorted(names))} AND cluster_id = {quoted(cluster_id)}"
     spells = {
         (r["topic"], r["partition"], r["broker"], r["kind"]): Spell(
-            r["since"], r["resolved_at"], r["spells"], r["flapping"]
+            r["since"], r["resolved_at"], r["spells"], lately(r["began"], now)
         )
         for r in lake.read(HISTORY, where).to_pylist()
     }
     return KeptSpells(max(judged.column("observed_at").to_pylist()), spells)
+
+
+def lately(began: Iterable[str], now: str) -> tuple[str, ...]:
+    """The moments at which something began, of all those in the last `FLAPPING_DAYS`."""
+    oldest = datetime.fromisoformat(now) - timedelta(days=FLAPPING_DAYS)
+    return tuple(moment for moment in began if datetime.fromisoformat(moment) > oldest)

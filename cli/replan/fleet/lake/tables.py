@@ -207,8 +207,9 @@ HISTORY = LakeTable(
         pa.field("acknowledged_until", pa.string()),
         pa.field("owner", pa.string()),
         _required("since", pa.string()),  # when the newest spell began
-        _required("flapping", pa.bool_()),  # began three times or more in a week
+        _required("flapping", pa.bool_()),  # began three times or more in the last week
         _required("cluster_id", pa.string()),
+        _required("began", pa.list_(pa.string())),  # the beginnings of the last week
     ),
     keeps_days=False,
 )

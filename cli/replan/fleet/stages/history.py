@@ -6,8 +6,7 @@ comparison in between without it ends the spell. What the tables no longer have,
 carried over from the history that there is: the beginning of what still drifts, and the whole row of what had gone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +15,12 @@ import pyarrow.compute as pc
 
 from replan.fleet.lake.delta import Lake, in_runs, is_among
 from replan.fleet.lake.files import RowFile, always, put_rows
+from replan.fleet.lake.rates_and_spells import lately
 from replan.fleet.lake.tables import APPLICATIONS, DRIFT, HISTORY, JUDGED, LakeTable
 from replan.model.columns import with_column
+from replan.planning.findings.spells import flaps
 
 ITEM_KEYS = ("topic", "partition", "broker", "kind")
-FLAPPING_SPELLS = 3
-FLAPPING_TIME = timedelta(days=7)
-"""What begins so often within so long flaps."""
 _HOUR = len("2026-11-21T03")
 _ITEM = ("topic", "partition", "broker", "class", "kind")
 READ_AT_ONCE = 500
@@ -142,17 +140,23 @@ def _spell(
         "spells": len(began),
         "open": is_open,
         "resolved_at": None if is_open else hours[last + 1],
-        "flapping": _is_flapping([hours[n] for n in began], hours[-1]),
     }
     if before is None or not _is_older(before, hours):
-        return spell
+        return {**spell, **_lately((hours[n] for n in began), hours[-1])}
     # By the hour: its snapshot may have been replaced since.
     later = sum(n > 0 and hours[n][:_HOUR] > before["last_seen"][:_HOUR] for n in began)
     spells = max(len(began), before["spells"] + later)
     spell |= {"first_seen": before["first_seen"], "spells": spells}
     if began == [0]:  # it may be older than the oldest comparison
         spell["since"] = before["since"]
-    return spell
+    earlier = [moment for moment in before["began"] if moment[:_HOUR] < hours[0][:_HOUR]]
+    return {**spell, **_lately([*earlier, *(hours[n] for n in began if n > 0)], hours[-1])}
+
+
+def _lately(began: Iterable[str], newest: str) -> Mapping[str, Any]:
+    """How often it began of late, at the newest comparison."""
+    moments = lately(began, newest)
+    return {"began": moments, "flapping": flaps(moments)}
 
 
 def _is_older(before: Mapping[str, Any], hours: Sequence[str]) -> bool:
@@ -164,20 +168,13 @@ def _gone(before: dict[str, Any], hours: Sequence[str]) -> dict[str, Any]:
     """The row of a thing that no comparison that is left has found: it was gone at the oldest of them at the latest."""
     if not hours:
         return before
-    since, newest = (datetime.fromisoformat(moment) for moment in (before["since"], hours[-1]))
     return {
         **before,
         "last_seen": min(before["last_seen"], hours[0]),
         "open": False,
         "resolved_at": min(before["resolved_at"] or hours[0], hours[0]),
-        "flapping": before["flapping"] and since > newest - FLAPPING_TIME,
+        **_lately(before["began"], hours[-1]),
     }
-
-
-def _is_flapping(began: Sequence[str], newest: str) -> bool:
-    """Whether it began often within the last days."""
-    oldest = datetime.fromisoformat(newest) - FLAPPING_TIME
-    return sum(datetime.fromisoformat(moment) > oldest for moment in began) >= FLAPPING_SPELLS
 
 
 def resolved(ended: pa.Table, applications: pa.Table, before: pa.Table) -> pa.Table:

@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from replan.model.columns import Ints, list_lengths, members_of, take, to_matrix
 from replan.model.declared.placement import Placement
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import compared
 from replan.planning.findings.drift import Drift, drift_of
 from replan.planning.findings.drift_classes import Difference, DriftClass
+from replan.planning.findings.spells import DriftKey, Spell
 from replan.wording import NAMES_SHOWN
 
 
@@ -34,22 +35,6 @@ class Electable(Struct, frozen=True):
     def least(self) -> int | None:
         """The fewest of any partition; None where there are no partitions."""
         return min(self.partitions, default=None)
-
-
-DriftKey = tuple[str | None, int | None, BrokerId | None, str]
-"""What drifts, from one comparison to the next: topic, partition, broker, kind."""
-
-
-class Spell(Struct, frozen=True):
-    """The newest time that something drifted without a break, as far as comparisons were kept."""
-
-    since: str
-    """RFC 3339: the first comparison that found it."""
-    resolved_at: str | None = None
-    """The first comparison after it that did not; None while it goes on."""
-    spells: int = 1
-    """How often it began, this time included."""
-    flapping: bool = False
 
 
 class DriftReport(Struct, frozen=True):
@@ -80,9 +65,9 @@ class DriftReport(Struct, frozen=True):
             (difference.topic, difference.partition, difference.broker, difference.kind)
         )
         if earlier is None or earlier.since > now:
-            return Spell(now)
+            return Spell(now, began=(now,))
         if earlier.resolved_at is not None and earlier.resolved_at <= now:
-            return Spell(now, None, earlier.spells + 1, earlier.flapping)
+            return earlier.again(now)
         return replace(earlier, resolved_at=None)
 
 
