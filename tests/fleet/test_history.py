@@ -44,9 +44,11 @@ from replan.fleet.api import (
     keep_collected,
     kept_spells,
     newest_rates,
+    rates_until,
     rendered,
     replace_rows,
     run_history,
+    table_rows,
 )
 from replan.fleet.api import judge_tasks as judge_todo
 from replan.model.api import TopicId, TopicPartition, replicas
@@ -289,6 +291,50 @@ def test_a_partition_that_has_shrunk_has_no_rate_to_judge_a_copy_by(home: Path) 
     (row,) = lake.read(RATES, "hour = 3").to_pylist()
     assert (row["bytes_per_second"], row["left_out"]) == (2.0, "shrank")
     assert newest_rates(lake, "id-eu").rates.bytes_per_second == {}
+
+
+def test_the_newest_rates_until_an_hour_are_found_without_those_of_others(home: Path) -> None:
+    """Neither by another id under this name, nor by the same under another name."""
+    lake = Lake(str(home / "lake"))
+
+    def rated(hour: int, rate: float, cluster: str = "eu", cluster_id: str = "id-eu") -> None:
+        at = moment(hour)
+        columns = {
+            "topic": ["orders"],
+            "partition": [0],
+            "left_out": [None],
+            "bytes_per_second": [rate],
+            "peak_bytes_per_second": [rate],
+            "seconds": [60.0],
+            "intervals": [1],
+            "records_per_second": [None],
+        }
+        of = Hour.of(cluster, at)
+        replace_rows(lake, RATES, table_rows(RATES, columns, of, cluster_id, at), [of])
+
+    def rate(hour: int | None = None) -> tuple[str, float] | None:
+        until = None if hour is None else Hour.of("eu", moment(hour))
+        kept = rates_until(lake, "id-eu", until)
+        return None if kept is None else (kept.observed_at, kept.rates.bytes_per_second[ORDERS_0])
+
+    assert rate() is None
+    rated(1, 1)
+    rated(3, 3)
+    rated(26, 26, cluster_id="id-new")
+    rated(25, 25, cluster="europe")
+    assert rate() == (moment(25), 25)
+    assert [rate(n) for n in (0, 1, 2, 3, 24)] == [
+        None,
+        *[(moment(1), 1)] * 2,
+        *[(moment(3), 3)] * 2,
+    ]
+    rated(27, 27)
+    (first, *_, last) = lake.files(RATES)["eu"]
+    (Path(lake.place(RATES)) / first.path).write_bytes(b"no Parquet")
+    assert rate() == (moment(27), 27)  # of what is older nothing is read
+    (Path(lake.place(RATES)) / last.path).write_bytes(b"no Parquet")
+    with pytest.raises(BadFile, match=r"\.parquet: "):
+        rate()
 
 
 def test_records_of_a_topic_that_was_created_again_say_nothing_of_the_new_one(home: Path) -> None:

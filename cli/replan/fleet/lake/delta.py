@@ -118,6 +118,11 @@ class TableFile(Struct, frozen=True):
         """The hour after which it has no rows."""
         return Hour(self.cluster, self.day, 23 if self.last is None else self.last)
 
+    def may_have(self, cluster_id: str) -> bool:
+        """Whether it may have rows of a cluster id."""
+        least, greatest = self.ids
+        return least is None or greatest is None or least <= cluster_id <= greatest
+
     def has(self, first: Hour, last: Hour) -> bool:
         """Whether it may have rows from one hour to another, both included."""
         return self.begin <= last and self.end >= first

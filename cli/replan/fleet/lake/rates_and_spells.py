@@ -1,14 +1,14 @@
 """What a lake has of one cluster: its rates, as a plan takes them, and since when each thing drifts."""
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Hour, Lake, is_among, quoted
+from replan.fleet.lake.delta import Hour, Lake, TableFile, disjoint_groups, is_among, quoted
 from replan.fleet.lake.tables import HISTORY, JUDGED, RATES
 from replan.model.names import TopicPartition
 from replan.model.rates import Rates
@@ -17,6 +17,7 @@ from replan.planning.findings.spells import FLAPPING_DAYS, DriftKey, Spell
 _PEAK = "peak_bytes_per_second"
 _COUNTED = ("topic", "partition", _PEAK, "left_out")
 """What a plan takes of the table `rates`."""
+_READ = ("hour", "cluster_id", "observed_at", *_COUNTED)
 
 
 class KeptRates(Struct, frozen=True):
@@ -37,17 +38,26 @@ def newest_rates(lake: Lake, cluster_id: str) -> KeptRates:
 
 
 def rates_until(lake: Lake, cluster_id: str, hour: Hour | None = None) -> KeptRates | None:
-    """The newest of an hour or of those before it; None where there are none."""
-    where = f"cluster_id = {quoted(cluster_id)}"
-    hours = lake.read(RATES, where, ["day", "hour", "observed_at"], distinct=True)
-    moments = hours.to_pylist()
-    if hour is not None:
-        moments = [m for m in moments if (str(m["day"]), m["hour"]) <= (str(hour.day), hour.hour)]
-    if not moments:
-        return None
-    newest = max(moments, key=lambda m: (m["day"], m["hour"]))
-    at = f"{where} AND day = '{newest['day']}' AND hour = {newest['hour']}"
-    return KeptRates(newest["observed_at"], rates_of(lake.read(RATES, at, _COUNTED), cluster_id))
+    """The newest of an hour or of those before it, whatever the fleet calls the cluster; None where there are none."""
+    by_name = (_newest_in(lake, files, cluster_id, hour) for files in lake.files(RATES).values())
+    kept = [rates for rates in by_name if rates is not None]
+    return max(kept, key=lambda rates: rates.observed_at, default=None)
+
+
+def _newest_in(
+    lake: Lake, files: Sequence[TableFile], cluster_id: str, hour: Hour | None
+) -> KeptRates | None:
+    """The same of files of one name, oldest first; they are opened when nothing newer is left."""
+    until = (date.max, 23) if hour is None else (hour.day, hour.hour)
+    mine = [f for f in files if f.may_have(cluster_id) and (f.day, f.begin.hour) <= until]
+    for some in reversed(disjoint_groups(mine)):
+        rows = pa.concat_tables(lake.read_file(RATES, file, _READ) for file in some)
+        rows = rows.filter(pc.equal(rows["cluster_id"], cluster_id))
+        hours = [h for h in rows["hour"].unique().to_pylist() if (some[0].day, h) <= until]
+        if hours:
+            rows = rows.filter(pc.equal(rows["hour"], max(hours)))
+            return KeptRates(rows["observed_at"][0].as_py(), rates_of(rows, cluster_id))
+    return None
 
 
 def rates_of(rows: pa.Table, cluster_id: str) -> Rates:
