@@ -22,6 +22,7 @@ from replan.fleet.api import (
     HISTORY,
     JUDGED,
     PLANS,
+    RATES,
     TABLES,
     Fleet,
     FleetRun,
@@ -163,6 +164,27 @@ def test_what_left_an_error_is_judged_again(clusters: Clusters) -> None:
     clusters.placement.write_text(text, encoding="utf-8")
     assert clusters.run(2).counts["judged"] == 2
     assert not clusters.lake.read(ERRORS).num_rows
+
+
+def test_the_rates_of_the_newest_count_what_came_late_also_from_before_the_first_comparison(
+    clusters: Clusters,
+) -> None:
+    def intervals() -> dict[tuple[str, int], int]:
+        rows = clusters.lake.read(RATES).to_pylist()
+        return {(row["cluster"], row["hour"]): row["intervals"] for row in rows}
+
+    clusters.arrive(4, BAD)
+    clusters.run(4.5, *Stage)
+    assert intervals() == {("eu", 4): 1, ("us", 1): 0}
+    clusters.arrive(2, BAD)
+    found = clusters.run(5, *Stage)
+    assert (found.late, intervals()) == (0, {("eu", 4): 2, ("us", 1): 0})
+    clusters.arrive(3, BAD)
+    clusters.run(5.5, *Stage)
+    assert intervals() == {("eu", 4): 3, ("us", 1): 0}
+    before = versions(clusters.lake)
+    clusters.run(6, *Stage)
+    assert versions(clusters.lake) == before
 
 
 def test_of_the_past_a_later_spell_says_not_since_when(clusters: Clusters) -> None:

@@ -20,7 +20,7 @@ from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake, TableFile, disjoint_groups, moments_by_log
 from replan.fleet.lake.files import rows_of_hours
 from replan.fleet.lake.snapshots import KeptSnapshot, kept_in
-from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
+from replan.fleet.lake.tables import ERRORS, JUDGED, RATES, SNAPSHOTS, SUMS
 from replan.fleet.tasks.work import Task, digest_of_sources, sources_at
 
 
@@ -173,9 +173,12 @@ def unjudged(
 def unchanged(lake: Lake, todo: Todo, stages: Sequence[str]) -> Todo:
     """The same without the tasks that were done without an error, of the same snapshot with the same inputs.
 
-    Late snapshots change the rates of their cluster.
+    What came late changes the rates of its cluster, also where it is older than the first comparison: such a snapshot
+    has taken the sums of its cluster away.
     """
     late = {kept.at.cluster for kept in todo.late}
+    if RATES.name in stages:  # which is the name of the stage, too
+        late |= {task.cluster for task in todo.tasks} - lake.files(SUMS).keys()
     hours = [task.hour for task in todo.tasks]
     failed = rows_of_hours(lake, ERRORS, hours, ["stage"])
     judged = rows_of_hours(lake, JUDGED, hours, ["observed_at", "inputs", "stages"])
