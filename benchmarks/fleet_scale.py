@@ -37,8 +37,8 @@ from replan.fleet.api import (
     Lake,
     SparkTarget,
     Stage,
+    do_and_commit,
     from_lake,
-    judge_tasks,
     keep_snapshots,
 )
 from replan.fleet.spark.api import spark_session
@@ -108,7 +108,7 @@ def run_engine(home: Path, where: SparkTarget) -> str:
     began = time.perf_counter()
     todo = from_lake(fleet, lake, datetime.now(UTC))
     with where.workers() as workers:
-        found = judge_tasks(lake, todo, STAGES, workers, NOW)
+        found = do_and_commit(lake, todo, STAGES, workers, NOW)
     seconds = time.perf_counter() - began
     assert not found.errors.num_rows, found.errors.slice(0, 3).to_pylist()
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

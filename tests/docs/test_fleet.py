@@ -38,10 +38,10 @@ def test_the_fleet_file_of_the_page_is_read(tmp_path: Path) -> None:
 EXECUTOR = """
 import sys
 import replan.fleet.lake.delta, deltalake
-from replan.fleet.perform import Stage, perform_stages
+from replan.fleet.do_task import Stage, rows_of_stages
 from replan.fleet.tasks.work import Task, Work
 for placement in ("right.yaml", "wrong.yaml"):
-    perform_stages(Work(Task("eu", "id", "2026-11-21T03:00:00Z", placement, "lake")), list(Stage))
+    rows_of_stages(Work(Task("eu", "id", "2026-11-21T03:00:00Z", placement, "lake")), list(Stage))
 print(*{name.partition(".")[0] for name in sys.modules})
 """
 

@@ -28,7 +28,7 @@ from replan.fleet.api import (
     SparkTarget,
     Stage,
     Todo,
-    judge_tasks,
+    do_and_commit,
     written_by,
 )
 from replan.placement_file.api import load_placement
@@ -120,7 +120,7 @@ def test_processes_give_what_one_process_gives(
     in_a_lake: Callable[[str], tuple[Lake, Todo]],
 ) -> None:
     one, several = (
-        dict(judge_tasks(lake, sized(todo, n), STAGES, Here(), NOW).rows)
+        dict(do_and_commit(lake, sized(todo, n), STAGES, Here(), NOW).rows)
         for n, (lake, todo) in ((0, in_a_lake("here")), (MUCH, in_a_lake("there")))
     )
     assert one == several
@@ -131,7 +131,7 @@ def test_more_errors_cost_no_look_at_the_tables(
 ) -> None:
     """A run of many partitions would read a row of each otherwise."""
     lake, todo = in_a_lake("here")
-    found = judge_tasks(lake, todo, [Stage.DIFF], Here(), NOW)
+    found = do_and_commit(lake, todo, [Stage.DIFF], Here(), NOW)
     for name in ("declared", "differences"):
         shutil.rmtree(lake.place(TABLES[name]))
     more = found.with_errors(found.errors)

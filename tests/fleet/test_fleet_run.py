@@ -35,9 +35,9 @@ from replan.fleet.api import (
     Observe,
     Stage,
     collect_answers,
+    do_and_commit,
     from_lake,
     gather,
-    judge_tasks,
     read_fleet,
     rendered,
     replace_rows,
@@ -82,7 +82,7 @@ def stages(home: Path, *asked: Stage) -> None:
     """What a command of one stage does."""
     fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
     todo = from_lake(fleet, lake, CLOCK)
-    judge_tasks(lake, todo, asked, Here(), NOW)
+    do_and_commit(lake, todo, asked, Here(), NOW)
 
 
 def without_waits(lines: Iterable[str]) -> list[str]:
@@ -354,7 +354,7 @@ def test_an_error_is_over_when_its_stage_is_done_with_an_older_snapshot(home: Pa
         now = Hour.of("", f"2026-11-22T{hour:02}:00:00Z")
         run_collect(fleet, lake, observe, now)
         todo = from_lake(fleet, lake, CLOCK)
-        judge_tasks(lake, todo, DRIFT_STAGES, Here(), now)
+        do_and_commit(lake, todo, DRIFT_STAGES, Here(), now)
         (us,) = [c for c in gather(lake, fleet).clusters if c.name == "us"]
         return [error["stage"] for error in us.errors]
 
@@ -387,7 +387,7 @@ def test_a_snapshot_of_which_a_file_is_cut_is_an_error_of_its_cluster(home: Path
         keep_snapshot(lake, seen_at(1, [1, 2, 3], 0), name)
     (file,) = (home / "lake/snapshots/cluster=us").rglob("*.parquet")
     file.write_bytes(file.read_bytes()[:50])
-    run = judge_tasks(lake, from_lake(fleet, lake, CLOCK), DRIFT_STAGES, Here(), NOW)
+    run = do_and_commit(lake, from_lake(fleet, lake, CLOCK), DRIFT_STAGES, Here(), NOW)
     assert run.rows["judged"]["cluster"].to_pylist() == ["eu"]
     (error,) = [e for e in run.errors.to_pylist() if e["cluster"] == "us"]
     assert error["message"].startswith(f"{file}: ")

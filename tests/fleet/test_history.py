@@ -50,7 +50,7 @@ from replan.fleet.api import (
     run_history,
     table_rows,
 )
-from replan.fleet.api import judge_tasks as judge_todo
+from replan.fleet.api import do_and_commit as judge_todo
 from replan.model.api import TopicId, TopicPartition, replicas
 from replan.planning.api import Grown, Spell
 from replan.snapshots.api import write_snapshot

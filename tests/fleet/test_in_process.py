@@ -12,13 +12,13 @@ WORK = """
 import os, signal
 from replan.fleet.in_process import MUCH, Here
 from replan.fleet.lake.delta import Lake
-from replan.fleet.perform import DRIFT_STAGES
+from replan.fleet.do_task import DRIFT_STAGES
 from replan.fleet.tasks.work import Task
 
 if __name__ == "__main__":
     tasks = [Task(str(n), "id", "2026-11-21T03:00:00Z", "nowhere.yaml", "lake", partitions=MUCH) for n in range(4)]
     try:
-        for number, _ in enumerate(Here().perform(tasks, DRIFT_STAGES, Lake('lake'), 'run')):
+        for number, _ in enumerate(Here().do_tasks(tasks, DRIFT_STAGES, Lake('lake'), 'run')):
             if number == 2:
                 {end}
     except KeyboardInterrupt:

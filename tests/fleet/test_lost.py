@@ -28,8 +28,8 @@ WORK = """
 import json
 from replan.fleet.in_process import MUCH, Here
 from replan.fleet.lake.delta import Hour, Lake
-from replan.fleet.perform import DRIFT_STAGES
-from replan.fleet.run import judge_tasks
+from replan.fleet.do_task import DRIFT_STAGES
+from replan.fleet.run import do_and_commit
 from replan.fleet.tasks.todo import Todo
 from replan.fleet.tasks.work import Task
 
@@ -38,7 +38,7 @@ if __name__ == "__main__":
     names = ("slow", "eu", "us", "lab")
     tasks = [Task(n, n, at, f"{n}.yaml", "lake", partitions=MUCH) for n in names]
     todo = Todo(tuple(tasks))
-    found = judge_tasks(Lake("lake"), todo, DRIFT_STAGES, Here(), Hour.of("", at))
+    found = do_and_commit(Lake("lake"), todo, DRIFT_STAGES, Here(), Hour.of("", at))
     print(json.dumps({name: found.rows[name].to_pylist() for name in ("judged", "errors")}, default=str))
 """
 

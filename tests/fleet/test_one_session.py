@@ -31,7 +31,7 @@ from replan.fleet.api import (
     Stage,
     Todo,
     Workers,
-    judge_tasks,
+    do_and_commit,
     run_history,
     written_by,
 )
@@ -75,7 +75,7 @@ def spark(event_log: Path) -> "Iterator[SparkSession]":
 def judged_in(spark: "SparkSession", lake: Lake, todo: Todo) -> FleetRun:
     from replan.fleet.spark.api import InSpark
 
-    return judge_tasks(lake, todo, list(Stage), InSpark(session=spark), NOW)
+    return do_and_commit(lake, todo, list(Stage), InSpark(session=spark), NOW)
 
 
 def test_giant_clusters_that_are_compared_in_parts_have_the_rows_of_whole_ones(
@@ -85,8 +85,8 @@ def test_giant_clusters_that_are_compared_in_parts_have_the_rows_of_whole_ones(
 
     whole, parts = in_a_lake("whole"), in_a_lake("parts")
     giant = tuple(replace(task, partitions=3 * COMPARED_AT_ONCE) for task in parts[1].tasks)
-    found = judge_tasks(*whole, COMPARING, Here(), NOW)
-    in_parts = judge_tasks(
+    found = do_and_commit(*whole, COMPARING, Here(), NOW)
+    in_parts = do_and_commit(
         parts[0], replace(parts[1], tasks=giant), COMPARING, InSpark(session=spark), NOW
     )
     assert dict(found.rows) == dict(in_parts.rows)
@@ -101,7 +101,7 @@ def test_spark_gives_the_same_tables_in_one_commit_each(
 ) -> None:
     """Also where it is done again; what the run says is what the local engine says."""
     (lake, todo), (other, others) = in_a_lake("here"), in_a_lake("there")
-    here = judge_tasks(lake, todo, list(Stage), Here(), NOW)
+    here = do_and_commit(lake, todo, list(Stage), Here(), NOW)
     for times in (1, 2):
         there = judged_in(spark, other, others)
         assert dict(there.rows) == dict(here.rows)
@@ -125,7 +125,7 @@ def test_spark_gives_the_same_history_whole_and_by_topic(
     made = in_a_lake("here"), in_a_lake("there")
     both: list[Workers] = [Here(), InSpark(session=spark)]
     for (lake, todo), workers in zip(made, both, strict=True):
-        judge_tasks(lake, todo, DRIFT_STAGES, Here(), NOW)
+        do_and_commit(lake, todo, DRIFT_STAGES, Here(), NOW)
         for _ in range(2):
             run_history(lake, [*(task.cluster for task in todo.tasks), "stranger"], workers)
     rows = [sorted(lake.read(HISTORY).to_pylist(), key=str) for lake, _ in made]
@@ -198,7 +198,7 @@ def test_spark_reads_and_shuffles_what_a_history_is_made_of_and_the_driver_gets_
     from replan.fleet.spark.api import InSpark
 
     lake, todo = in_a_lake("there")
-    judge_tasks(lake, todo, DRIFT_STAGES, Here(), NOW)
+    do_and_commit(lake, todo, DRIFT_STAGES, Here(), NOW)
     with noted(spark, event_log) as stages:
         run_history(lake, [task.cluster for task in todo.tasks], InSpark(session=spark))
     measured = [task["Task Metrics"] for tasks in stages.values() for task in tasks]
@@ -219,7 +219,7 @@ def test_the_rows_of_a_table_are_a_dataframe(
     from replan.fleet.spark.api import one_partition_each, rows_frame, tasks_frame
 
     lake, todo = in_a_lake("here")
-    here = judge_tasks(lake, todo, list(Stage), Here(), NOW)
+    here = do_and_commit(lake, todo, list(Stage), Here(), NOW)
     able = [task for task in todo.tasks if task.cluster != "c51"]
     tasks, usual = tasks_frame(spark, able), spark.range(3).rdd.getNumPartitions()
     with one_partition_each(spark, able):

@@ -33,10 +33,10 @@ from replan.fleet.api import (
     Task,
     TaskDone,
     Todo,
+    do_and_commit,
+    do_task,
     from_lake,
     in_parts,
-    judge_tasks,
-    performed,
     stages_of,
     unchanged,
 )
@@ -88,7 +88,7 @@ class Clusters:
 
     def judged(self, partitions: int) -> FleetRun:
         hour = Hour.at(NOW)
-        return judge_tasks(self.lake, self.todo(partitions), list(Stage), Here(), hour)
+        return do_and_commit(self.lake, self.todo(partitions), list(Stage), Here(), hour)
 
 
 @pytest.mark.parametrize("rows_together", [1000, pytest.param(7, marks=pytest.mark.nightly), 1])
@@ -168,14 +168,14 @@ class InOrder:
     def __init__(self) -> None:
         self.divided = 0
 
-    def perform(
+    def do_tasks(
         self, tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
     ) -> Iterator[TaskDone]:
         for task in tasks:
-            done = performed(task, stages, lake, run)
+            done = do_task(task, stages, lake, run)
             self.divided += bool(done.parts)
             yield done
-            yield from self.perform(done.parts, stages, lake, run)
+            yield from self.do_tasks(done.parts, stages, lake, run)
 
     def histories(self, *_: object) -> Sequence[Any]:
         return ()
@@ -210,7 +210,7 @@ def compared_in(
     tasks = tuple(replace(task, partitions=partitions) for task in todo.tasks)
     workers = InOrder()
     hour = Hour.at(NOW)
-    return judge_tasks(
+    return do_and_commit(
         lake, replace(todo, tasks=tasks), COMPARING, workers, hour
     ), workers.divided > 0
 

@@ -19,12 +19,12 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from replan.fleet.spark.frames import done_frame
-from replan.fleet.perform import Stage, perform_stages
+from replan.fleet.do_task import Stage, rows_of_stages
 from replan.fleet.tasks.work import Task, Work
 from replan.placement_file.load import load_placement
 import replan
 task = Task("eu", "id", "2026-11-21T03:00:00Z", sys.argv[2], lake=sys.argv[3])
-done = perform_stages(Work(task), list(Stage))
+done = rows_of_stages(Work(task), list(Stage))
 print(replan.__file__.startswith(sys.argv[1]), load_placement([Path(sys.argv[2])]).explicit.num_rows)
 print(sorted(set(done["errors"].column("message").to_pylist())))
 """

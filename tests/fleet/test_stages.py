@@ -12,7 +12,7 @@ from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 from tests.commandline import environment
 from tests.fleet.fleets import keep_snapshot
 
-from replan.fleet.api import Lake, Rows, Stage, Task, Work, perform_stages
+from replan.fleet.api import Lake, Rows, Stage, Task, Work, rows_of_stages
 from replan.model.api import BrokerId, PartitionState, ReplicaLog, Snapshot
 
 RATES = "throttles: {moves: {rate: 1KB/s}}\n"
@@ -21,14 +21,14 @@ PRICES = '{"currency": "EUR", "cross_rack_per_gb": "1000000000"}'
 
 def found(home: Path, placement: str, states: Sequence[PartitionState], *stages: Stage) -> Rows:
     """The rows of a cluster of five brokers in the racks a, b, c, a, b."""
-    return performed(home, placement, *stages, seen=snapshot(states))
+    return rows_of(home, placement, *stages, seen=snapshot(states))
 
 
-def performed(home: Path, placement: str, *stages: Stage, seen: Snapshot) -> Rows:
+def rows_of(home: Path, placement: str, *stages: Stage, seen: Snapshot) -> Rows:
     keep_snapshot(Lake(str(home / "lake")), seen, "eu")
     (home / "eu.yaml").write_text(f"version: 1\n{placement}", encoding="utf-8")
     placement, lake = str(home / "eu.yaml"), str(home / "lake")
-    rows = perform_stages(
+    rows = rows_of_stages(
         Work(Task("eu", CLUSTER_ID, OBSERVED_AT, placement, lake, prices=PRICES)), stages
     )
     assert rows["errors"].to_pylist() == []
@@ -85,9 +85,7 @@ def test_a_plan_that_only_recovers_has_something_to_change(tmp_path: Path) -> No
     dead = state([1, 2, 3], [], leader=None)
     logs = {BrokerId(b): ReplicaLog(9, 0, epochs={0: 9}) for b in (1, 2, 3)}
     seen = replace(snapshot([dead]), logs={dead.partition: logs})
-    rows = performed(
-        tmp_path, "recovery: {orders: {strategy: aggressive}}\n", Stage.PLAN, seen=seen
-    )
+    rows = rows_of(tmp_path, "recovery: {orders: {strategy: aggressive}}\n", Stage.PLAN, seen=seen)
     (row,) = rows["plans"].to_pylist()
     assert json.loads(row["document"])["recoveries"]
     assert row["changes"] == 1
@@ -95,11 +93,11 @@ def test_a_plan_that_only_recovers_has_something_to_change(tmp_path: Path) -> No
 
 WITHOUT = """
 import sys
-from replan.fleet.perform import Stage, perform_stages
+from replan.fleet.do_task import Stage, rows_of_stages
 from replan.fleet.tasks.work import Task, Work
 sys.modules["msgspec"] = None  # as where it is not installed
 task = Task("eu", "id", "2026-11-21T03:00:00Z", "nowhere.yaml", "lake")
-for row in perform_stages(Work(task), [Stage.PLAN])["errors"].to_pylist():
+for row in rows_of_stages(Work(task), [Stage.PLAN])["errors"].to_pylist():
     print(row["stage"], row["message"])
 """
 

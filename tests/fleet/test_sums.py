@@ -21,8 +21,8 @@ from replan.fleet.api import (
     Hour,
     Lake,
     Stage,
+    do_and_commit,
     from_lake,
-    judge_tasks,
 )
 from replan.model.api import BrokerId, Snapshot, TopicId
 
@@ -79,7 +79,7 @@ class Cluster:
         todo = from_lake(self.fleet, self.lake, datetime.fromisoformat(at))
         tasks = tuple(replace(task, partitions=self.partitions) for task in todo.tasks)
         whole = replace(todo, tasks=tasks)
-        found = judge_tasks(self.lake, whole, [Stage.RATES], Here(), Hour.of("", at))
+        found = do_and_commit(self.lake, whole, [Stage.RATES], Here(), Hour.of("", at))
         return [str(message) for message in found.errors["message"].to_pylist()]
 
     def rows(self) -> list[list[str]]:

@@ -30,9 +30,9 @@ from replan.fleet.api import (
     Hour,
     Lake,
     Stage,
+    do_and_commit,
     from_lake,
     judge_fleet,
-    judge_tasks,
     key_of,
     render_fleet_drift,
 )
@@ -125,7 +125,7 @@ def test_a_placement_that_is_another_for_a_moment_is_judged_again(clusters: Clus
     stages = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
     todo = from_lake(clusters.fleet, clusters.lake, now)  # reads what is declared
     clusters.declare(BAD)
-    judge_tasks(clusters.lake, todo, stages, Here(), Hour.at(now))
+    do_and_commit(clusters.lake, todo, stages, Here(), Hour.at(now))
     assert clusters.judged() == [("eu", 1, 0), ("us", 1, 0)]
     clusters.declare(GOOD)
     assert clusters.run(2).counts["judged"] == 2

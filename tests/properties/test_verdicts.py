@@ -21,7 +21,7 @@ from tests.properties.test_all_keys import World, worlds
 from tests.unit.reporting.rendered import drift_markdown
 
 from replan.errors import BadPlacement, UnsafePlan
-from replan.fleet.api import DRIFT_STAGES, Lake, Stage, Task, Work, perform_stages
+from replan.fleet.api import DRIFT_STAGES, Lake, Stage, Task, Work, rows_of_stages
 from replan.model.api import MistakenPlacement, Placement, Snapshot
 from replan.planning.api import (
     DifferenceKind,
@@ -198,7 +198,7 @@ def fleet_agrees(world: World, report: DriftReport) -> None:
         keep_snapshot(lake, world.snapshot(), "c")
         seen = world.cluster
         task = Task("c", seen["clusterId"], seen["observedAt"], str(placement), lake.address)
-        found = perform_stages(Work(task), [*DRIFT_STAGES, Stage.PLAN])
+        found = rows_of_stages(Work(task), [*DRIFT_STAGES, Stage.PLAN])
     rows = [r for r in found["drift"].to_pylist() if r["class"] != "acknowledged"]
     differ = [c for c in report.drift.differences if c.drift_class is not DriftClass.IN_FLIGHT]
     assert Counter((r["topic"], r["partition"], r["kind"], r["rule"]) for r in rows) == Counter(

@@ -2,6 +2,7 @@
 
 from replan.fleet.collect import *
 from replan.fleet.collected import *
+from replan.fleet.do_task import *
 from replan.fleet.engine import *
 from replan.fleet.fleet_file import *
 from replan.fleet.folders import *
@@ -13,7 +14,6 @@ from replan.fleet.lake.rates_and_spells import *
 from replan.fleet.lake.snapshots import *
 from replan.fleet.lake.store import *
 from replan.fleet.lake.tables import *
-from replan.fleet.perform import *
 from replan.fleet.report import *
 from replan.fleet.reports.facts import *
 from replan.fleet.reports.files import *

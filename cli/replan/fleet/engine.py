@@ -1,4 +1,4 @@
-"""Which engine does the work of a fleet, and doing it. What is done is in `perform`."""
+"""Which engine does the work of a fleet, and doing it. What is done is in `do_task`."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from replan.errors import BadUsage
+from replan.fleet.do_task import Stage, TaskDone
 from replan.fleet.in_process import Here
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import RowFile
 from replan.fleet.lake.store import SUBMITTED, require
-from replan.fleet.perform import Stage, TaskDone
 from replan.fleet.spark.java import alone
 from replan.fleet.tasks.work import Task
 
@@ -28,7 +28,7 @@ LOCAL_MASTER = "local[*]"
 class Workers(Protocol):
     """Who does the work: the executors of Spark, or this machine."""
 
-    def perform(
+    def do_tasks(
         self, tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
     ) -> Iterable[TaskDone]:
         """Do the tasks, and put what they find into the stores of the lake's tables; raises ReplanError."""

@@ -20,13 +20,13 @@ from msgspec.structs import replace
 
 from replan.documents.files import cannot, work_folder
 from replan.errors import BadFile, BadPlacement, ReplanError, unexpected
+from replan.fleet.do_task import Stage
 from replan.fleet.engine import SparkTarget, folder_between
 from replan.fleet.fleet_file import Fleet, FleetCluster
 from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.files import RUN
 from replan.fleet.lake.snapshots import dated_after, keep_snapshots
-from replan.fleet.perform import Stage
-from replan.fleet.run import FleetRun, judge_tasks
+from replan.fleet.run import FleetRun, do_and_commit
 from replan.fleet.tasks.todo import FleetError, Todo, from_lake
 from replan.placement_file.load import load_placement
 from replan.placement_file.read import read_cluster
@@ -64,7 +64,7 @@ def judged_folders(
         lake = Lake(str(home / "lake"))
         todo = from_folders(snapshots, placements, lake, now)
         with where.workers() as workers:
-            run = judge_tasks(lake, todo, stages, workers, Hour.at(now))
+            run = do_and_commit(lake, todo, stages, workers, Hour.at(now))
         yield run
 
 

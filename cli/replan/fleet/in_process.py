@@ -21,16 +21,16 @@ from threading import Thread
 from msgspec.structs import replace
 
 from replan.errors import BadFile
-from replan.fleet.lake.delta import Lake, lake_at
-from replan.fleet.lake.files import RowFile
-from replan.fleet.perform import (
+from replan.fleet.do_task import (
     CLUSTER_TRIES,
     COMPARED_AT_ONCE,
     Stage,
     TaskDone,
+    do_task,
     not_done,
-    performed,
 )
+from replan.fleet.lake.delta import Lake, lake_at
+from replan.fleet.lake.files import RowFile
 from replan.fleet.tasks.work import Task
 from replan.model.garbage_collection import GARBAGE_THRESHOLD
 
@@ -43,13 +43,13 @@ WorkerJob = tuple[Sequence[Stage], str, str]
 class Here:
     """This machine, without Spark."""
 
-    def perform(
+    def do_tasks(
         self, tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
     ) -> Iterator[TaskDone]:
         """What was done for each task, and for the parts that it comes to, as it comes."""
         workers, many = os.cpu_count() or 1, sum(task.partitions for task in tasks)
         if many < (MUCH if min(len(tasks), workers) > 1 else 2 * COMPARED_AT_ONCE):
-            return (performed(task, stages, lake, run) for task in tasks)
+            return (do_task(task, stages, lake, run) for task in tasks)
         return _in_workers(tasks, (stages, lake.address, run), workers)
 
     def histories(
@@ -153,7 +153,7 @@ def _work(pipe: Connection, stages: Sequence[Stage], address: str, run: str) -> 
         except (EOFError, OSError):  # its parent is gone
             return
         try:
-            pipe.send(performed(task, stages, lake_at(address), run))
+            pipe.send(do_task(task, stages, lake_at(address), run))
         except BadFile as problem:
             pipe.send(problem)
 

@@ -23,6 +23,19 @@ from replan.documents.files import publish_folder, write_files
 from replan.errors import Exit
 from replan.fleet.collect import Observe, collect_answers
 from replan.fleet.collected import CollectedCluster, keep_collected
+from replan.fleet.do_task import (
+    BY_INPUTS,
+    COMPARING,
+    WRITES,
+    Rows,
+    Stage,
+    TaskDone,
+    in_parts,
+    sorted_table,
+    stage_of_table,
+    without_inputs,
+    written_by,
+)
 from replan.fleet.engine import Workers
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Hour, Lake, TableFile, hours_condition, is_among
@@ -52,19 +65,6 @@ from replan.fleet.lake.tables import (
     SNAPSHOTS,
     SUMS,
     TABLES,
-)
-from replan.fleet.perform import (
-    BY_INPUTS,
-    COMPARING,
-    WRITES,
-    Rows,
-    Stage,
-    TaskDone,
-    in_parts,
-    sorted_table,
-    stage_of_table,
-    without_inputs,
-    written_by,
 )
 from replan.fleet.stages.classify import ACKNOWLEDGED_CLASS, summed
 from replan.fleet.tasks.todo import (
@@ -173,14 +173,14 @@ def judge_fleet(
     """
     hour = Hour.at(now)
     todo = unchanged(lake, from_lake(fleet, lake, now, unanswered, as_of), stages)
-    run = judge_tasks(lake, todo, stages, workers, hour)
+    run = do_and_commit(lake, todo, stages, workers, hour)
     if todo.late and JUDGED.name in run.rows:
         late = judge_kept(fleet, lake, todo.late, workers, hour)
         run = replace(run.with_errors(late.errors), late=late.rows[JUDGED.name].num_rows)
     return run
 
 
-def judge_tasks(
+def do_and_commit(
     lake: Lake, todo: Todo, stages: Sequence[Stage], workers: Workers, now: Hour
 ) -> FleetRun:
     """Do these stages for all tasks, and put what they find into the lake; raises ReplanError, and BadFile."""
@@ -193,7 +193,7 @@ def judge_tasks(
             lake.begun(TABLES[table])
         tasks = with_small_files(lake, todo.tasks, stages)
         parts = [part for task in tasks for part in in_parts(task, stages)]
-        done = list(workers.perform(parts, stages, lake, name))
+        done = list(workers.do_tasks(parts, stages, lake, name))
         return commit(lake, todo, stages, done, name, now)
 
 
@@ -378,7 +378,7 @@ def judge_kept(
 ) -> FleetRun:
     """Judge these snapshots, whatever came after them, and write what was found in their hours; raises BadFile."""
     tasks = tuple(task_of(fleet, lake, one) for one in kept)
-    return judge_tasks(lake, Todo(tasks), COMPARING, workers, now)
+    return do_and_commit(lake, Todo(tasks), COMPARING, workers, now)
 
 
 def _keeps(

@@ -23,6 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.errors import BadFile, BadUsage, ReplanError
+from replan.fleet.do_task import DRIFT_STAGES, sorted_table
 from replan.fleet.engine import Workers
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.arrivals import Touched, newest_version, touched_between
@@ -30,7 +31,6 @@ from replan.fleet.lake.delta import Hour, Lake
 from replan.fleet.lake.snapshots import KeptSnapshot
 from replan.fleet.lake.store import in_store
 from replan.fleet.lake.tables import ERRORS, JUDGED, SNAPSHOTS
-from replan.fleet.perform import DRIFT_STAGES, sorted_table
 from replan.fleet.run import error_rows, hour_of, judge_kept, run_history, write_errors
 from replan.fleet.tasks.todo import FleetError, of_day, unjudged
 from replan.reporting.prometheus import exposition

@@ -27,9 +27,9 @@ from replan.fleet.api import (
     RowFile,
     Stage,
     commit_files,
+    do_and_commit,
     files_to_merge,
     from_lake,
-    judge_tasks,
     merged_file,
     newest_version,
     put_rows,
@@ -188,7 +188,7 @@ def test_whoever_does_a_task_merges_the_files_of_its_cluster(tmp_path: Path) -> 
         seen = snapshot([state([1, 2, 3], size=hour * 3600)], observed_at=moment)
         for name in named:
             keep_snapshot(lake, seen, name)
-        found = judge_tasks(lake, from_lake(fleet, lake, now), list(Stage), Here(), Hour.at(now))
+        found = do_and_commit(lake, from_lake(fleet, lake, now), list(Stage), Here(), Hour.at(now))
         assert found.counts["judged"] == 1
         assert count(lake, JUDGED) <= FEW_FILES + 1
         assert count(lake, RATES) <= FEW_FILES + len(named)

@@ -19,7 +19,7 @@ from replan.commands.frame.output import note, result
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
-    from replan.fleet.perform import Stage
+    from replan.fleet.do_task import Stage
     from replan.fleet.run import FleetRun
 
 
@@ -38,7 +38,7 @@ def rates(
       replan fleet rates
       replan fleet rates --engine spark --master spark://spark-1:7077
     """
-    from replan.fleet.perform import Stage
+    from replan.fleet.do_task import Stage
 
     return _lake_stages(fleet, [Stage.RATES], None, judging)
 
@@ -74,7 +74,7 @@ def drift(
       replan fleet drift --fleet fleet.yaml
       replan fleet drift --snapshots snapshots/ --placements placements/ --engine spark -o drift/
     """
-    from replan.fleet.perform import DRIFT_STAGES
+    from replan.fleet.do_task import DRIFT_STAGES
 
     if (snapshots is None) != (placements is None):
         raise BadUsage("--snapshots and --placements go together; without both the lake is read")
@@ -106,7 +106,7 @@ def diff(
       replan fleet diff
       replan fleet diff --fleet ops/fleet.yaml -o diff/
     """
-    from replan.fleet.perform import Stage
+    from replan.fleet.do_task import Stage
 
     return _lake_stages(fleet, [Stage.DIFF], output, judging)
 
@@ -128,7 +128,7 @@ def classify(
       replan fleet classify
       replan fleet classify --fleet ops/fleet.yaml
     """
-    from replan.fleet.perform import Stage
+    from replan.fleet.do_task import Stage
 
     return _lake_stages(fleet, [Stage.CLASSIFY], output, judging)
 
@@ -148,7 +148,7 @@ def cost(
       replan fleet cost
       replan fleet cost --fleet ops/fleet.yaml
     """
-    from replan.fleet.perform import Stage
+    from replan.fleet.do_task import Stage
 
     return _lake_stages(fleet, [Stage.COST], None, judging)
 
@@ -177,7 +177,7 @@ def plan(
       replan fleet plan -o plans/
       replan fleet plan --fleet ops/fleet.yaml --tolerate-errors 1
     """
-    from replan.fleet.perform import Stage
+    from replan.fleet.do_task import Stage
     from replan.fleet.run import judge_fleet, write_plans
 
     opened, lake = opened_lake(fleet)

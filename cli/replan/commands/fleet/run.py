@@ -75,9 +75,9 @@ def run(
       replan fleet run -o report/
       replan fleet run --as-of 2026-11-20T06:00:00Z
     """
+    from replan.fleet.do_task import Stage
     from replan.fleet.lake.delta import Hour
     from replan.fleet.lake.tables import ERRORS, HISTORY
-    from replan.fleet.perform import Stage
     from replan.fleet.report import key_of, render_fleet_drift
     from replan.fleet.run import judge_fleet, run_collect, run_history, write_plans
 

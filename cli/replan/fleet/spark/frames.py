@@ -22,19 +22,19 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from replan.errors import ReplanError
-from replan.fleet.lake.delta import Lake
-from replan.fleet.lake.files import RowFile, sees_run
-from replan.fleet.lake.tables import APPLICATIONS, DRIFT, ERRORS, HISTORY, JUDGED, TABLES
-from replan.fleet.perform import (
+from replan.fleet.do_task import (
     CLUSTER_TRIES,
     Rows,
     Stage,
     TaskDone,
+    do_task,
     not_done,
-    performed,
     stage_function,
     stage_of_table,
 )
+from replan.fleet.lake.delta import Lake
+from replan.fleet.lake.files import RowFile, sees_run
+from replan.fleet.lake.tables import APPLICATIONS, DRIFT, ERRORS, HISTORY, JUDGED, TABLES
 from replan.fleet.spark.source import ROWS_PER_BATCH, lake_frame, spark_schema
 from replan.fleet.stages.history import READ, HistoryRows, history_of, put_history
 from replan.fleet.tasks.work import TASKS, Task, Work
@@ -136,7 +136,7 @@ def _done(
         done = (
             not_done(task, stages, JUDGE_LOST)
             if attempt >= CLUSTER_TRIES
-            else performed(task, stages, lake, run)
+            else do_task(task, stages, lake, run)
         )
         row = {
             "number": number,

@@ -11,9 +11,9 @@ from warnings import catch_warnings, simplefilter
 
 from pyspark.sql import SparkSession
 
+from replan.fleet.do_task import CLUSTER_TRIES, Stage, TaskDone, not_done
 from replan.fleet.lake.delta import Lake
 from replan.fleet.lake.files import RowFile, sweep_run
-from replan.fleet.perform import CLUSTER_TRIES, Stage, TaskDone, not_done
 from replan.fleet.spark.frames import (
     done_frame,
     done_in,
@@ -43,7 +43,7 @@ class InSpark:
     def __exit__(self, *raised: object) -> bool | None:
         return self._open.__exit__(*raised)  # type: ignore[arg-type]
 
-    def perform(
+    def do_tasks(
         self, tasks: Sequence[Task], stages: Sequence[Stage], lake: Lake, run: str
     ) -> Sequence[TaskDone]:
         """Do the tasks, and put what they find into the stores of the lake's tables; raises ReplanError."""

@@ -139,12 +139,12 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
     """The rate of every partition of the cluster, or of a part of its topics, and the sums; raises BadFile."""
     hour, topics = work.task.hour, None
     newest: Snapshot | Sizes
-    if work.task.part is None:
+    if not work.task.share:
         newest = work.snapshot
     else:
-        number, count = map(int, work.task.part.split("/"))
         there = topics_at(work.lake, hour)
-        topics = there.names.filter(pa.array(there.numbers(count) == number - 1))
+        mine = there.numbers(work.task.shares) == work.task.share - 1
+        topics = there.names.filter(pa.array(mine))
         (newest,) = sizes_between(work.lake, hour, hour, topics)
     first = Hour(hour.cluster, hour.day - timedelta(days=WINDOW_DAYS), 0)
     last = replace(hour, hour=hour.hour - 1)

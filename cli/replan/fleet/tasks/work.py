@@ -57,8 +57,12 @@ class Task(Struct, frozen=True):
     """The stages that are asked for."""
     partitions: int = 0
     """About how many there are."""
+    shares: int = 0
+    """In so many tasks, by topic, the rates of a large cluster are found, and all else in another; 0: all in one."""
+    share: int = 0
+    """Which of these it is, from 1; 0: all else."""
     part: str | None = None
-    """Of a giant cluster: `1/n` to `n/n` are rates of some topics, `0/n` is all else; or the file of a part."""
+    """The file of the part of a giant cluster that is compared; None: it is compared whole."""
     small: str | None = None
     """JSON: by table a day and the small files of the cluster that are to be merged."""
 
@@ -99,7 +103,7 @@ class Work:
     def part(self) -> ClusterPart | None:
         """What a part of a cluster is compared with, and the rest of it not; raises BadFile."""
         path = self.task.part
-        return None if path is None or "/" in path else ClusterPart.of(read_aside(self.lake, path))
+        return None if path is None else ClusterPart.of(read_aside(self.lake, path))
 
     def parts(self, count: int) -> Iterator[ClusterPart]:
         """The cluster in so many parts, none where it has to be compared whole; raises ReplanError."""
@@ -143,8 +147,8 @@ class Work:
             return None
         if self.found_rates is not None:
             return rates_of(self.found_rates, self.task.cluster_id)
-        hour = self.task.hour
-        last = hour if self.task.part is None else replace(hour, hour=hour.hour - 1)
+        hour, is_divided = self.task.hour, self.task.shares or self.task.part
+        last = replace(hour, hour=hour.hour - 1) if is_divided else hour
         kept = rates_until(self.lake, self.task.cluster_id, last)
         return None if kept is None else kept.rates
 

@@ -98,21 +98,21 @@ def in_parts(task: Task, stages: Sequence[Stage]) -> list[Task]:
     count = task.partitions // RATES_AT_ONCE
     if count < 2 or Stage.RATES not in stages:
         return [task]
-    whole = [replace(task, part=f"0/{count}")] if len(stages) > 1 else []
-    parts = (replace(task, part=f"{n}/{count}", small=None) for n in range(1, count + 1))
-    return [*whole, *parts]
+    others = [replace(task, shares=count)] if len(stages) > 1 else []
+    rates = (replace(task, shares=count, share=n, small=None) for n in range(1, count + 1))
+    return [*others, *rates]
 
 
 def stages_of(task: Task, stages: Sequence[Stage]) -> list[Stage]:
     """Those of these stages that are part of a task."""
-    if task.part is None:
-        return list(stages)
-    if "/" not in task.part:
+    if task.part is not None:
         return [stage for stage in stages if stage in COMPARING]
-    return [stage for stage in stages if (stage is Stage.RATES) != task.part.startswith("0/")]
+    if not task.shares:
+        return list(stages)
+    return [stage for stage in stages if (stage is Stage.RATES) == (task.share > 0)]
 
 
-def perform_stages(work: Work, stages: Sequence[Stage]) -> Rows:
+def rows_of_stages(work: Work, stages: Sequence[Stage]) -> Rows:
     """The rows of all stages; one that fails leaves its own rows out, and says why in `errors`."""
     tables: dict[str, pa.Table] = {}
     errors: list[tuple[str, str]] = []
@@ -134,7 +134,7 @@ def without_inputs(judged: pa.Table) -> pa.Table:
     return with_column(judged, "inputs", pa.nulls(judged.num_rows, pa.string()))
 
 
-def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> TaskDone:
+def do_task(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> TaskDone:
     """Do a task, and put what it finds into the stores of the lake's tables; raises BadFile."""
     begin_run(run)
     work, mine = Work(task), stages_of(task, stages)
@@ -142,7 +142,7 @@ def performed(task: Task, stages: Sequence[Stage], lake: Lake, run: str) -> Task
         replace(task, part=put_aside(lake, part.table(), run), inputs=work.inputs, small=None)
         for part in _parts(work, mine)
     ]
-    tables = perform_stages(work, [stage for stage in mine if not (parts and stage in COMPARING)])
+    tables = rows_of_stages(work, [stage for stage in mine if not (parts and stage in COMPARING)])
     files = [
         put_rows(lake, TABLES[name], rows, task.hour, run)
         for name, rows in tables.items()
