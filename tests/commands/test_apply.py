@@ -289,6 +289,18 @@ def test_it_writes_metrics_and_a_report_for_ci(folder: Path) -> None:
     assert 'failures="0"' in (folder / "junit.xml").read_text()
 
 
+def test_how_it_ended_is_told_where_neither_metrics_nor_the_report_can_be_written(
+    folder: Path,
+) -> None:
+    saved(folder)
+    files = ("--metrics-file", "none/replan.prom", "--junit", "none/junit.xml")
+    done = replan("apply", "plan.json", *SIMULATED, *files, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert "4 moves in " in done.stdout
+    assert "note: no metrics: none/replan.prom: cannot write: " in done.stderr
+    assert "note: no report for CI: none/junit.xml: cannot write: " in done.stderr
+
+
 def test_where_nothing_but_the_rate_of_moves_has_changed_it_goes_on_at_that_rate(
     folder: Path,
 ) -> None:
