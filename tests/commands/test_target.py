@@ -11,6 +11,7 @@ from replan.commands.api import (
     BOOTSTRAP_VARIABLE,
     CONFIG_VARIABLE,
     DEFAULT_FILES,
+    SIMULATED_VARIABLE,
     JournaledTarget,
     LiveTarget,
     OptionalTarget,
@@ -53,6 +54,18 @@ def test_the_environment_names_a_cluster_where_no_option_does(
     assert (real.bootstrap_server, real.command_config) == ("kafka-1:9092", PROPERTIES)
     assert not LiveTarget(simulated=FILE).is_real
     assert real.words() == []
+
+
+def test_a_variable_that_is_empty_names_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a pipeline leaves one whose secret is not there."""
+    monkeypatch.setenv(BOOTSTRAP_VARIABLE, "")
+    monkeypatch.setenv(SIMULATED_VARIABLE, "")
+    monkeypatch.setenv(CONFIG_VARIABLE, "")
+    with pytest.raises(BadUsage, match="name exactly one cluster: "):
+        LiveTarget()
+    assert LiveTarget("kafka-1:9092").command_config is None
+    monkeypatch.setenv(SIMULATED_VARIABLE, str(FILE))
+    assert LiveTarget().simulated == FILE
 
 
 def test_a_later_command_is_typed_with_the_same_options() -> None:

@@ -74,6 +74,11 @@ _SAVED = "--snapshot FILE (read only)"
 _LISTED = "--cluster NAME (of a fleet file)"
 
 
+def _variable(name: str) -> str | None:
+    """A variable of the environment; an empty one, as a pipeline makes it of what is not given, is none."""
+    return os.environ.get(name) or None
+
+
 def seconds(text: str | float) -> float:
     """Read a duration: a number of seconds, or one with ms, s, m, h or d. Raises BadParameter."""
     from replan.placement_file.units import parse_seconds
@@ -203,8 +208,8 @@ class Target(Struct, frozen=True):
             raise BadUsage("--fleet goes with --cluster")
         files = [flag for flag in (self.simulated, self.snapshot) if flag is not None]
         if self.bootstrap_server is None and not files:
-            self._set("bootstrap_server", os.environ.get(BOOTSTRAP_VARIABLE))
-            embedded = os.environ.get(SIMULATED_VARIABLE)
+            self._set("bootstrap_server", _variable(BOOTSTRAP_VARIABLE))
+            embedded = _variable(SIMULATED_VARIABLE)
             self._set("simulated", None if embedded is None else Path(embedded))
             files = [self.simulated] if self.simulated is not None else []
         named = len(files) + (self.bootstrap_server is not None)
@@ -218,7 +223,7 @@ class Target(Struct, frozen=True):
         # The properties of the environment are not those of a cluster of the fleet file.
         listed = self.fleet_cluster is not None
         if self.bootstrap_server is not None and self.command_config is None and not listed:
-            properties = os.environ.get(CONFIG_VARIABLE)
+            properties = _variable(CONFIG_VARIABLE)
             self._set("command_config", None if properties is None else Path(properties))
 
     def _take_from_fleet(self, name: str) -> None:
