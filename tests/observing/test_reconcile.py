@@ -113,6 +113,37 @@ def test_a_placement_that_is_wrong_is_a_state(folder: Path) -> None:
     assert "placement.yaml:2:1: " in done.stderr
 
 
+def test_a_cluster_that_does_not_answer_at_the_start_is_a_state_and_an_error_of_one_round(
+    folder: Path,
+) -> None:
+    nobody = ("--bootstrap-server", "127.0.0.1:1", "--timeout", "1s", "--log-format", "json")
+    done = replan("reconcile", "--once", *nobody, folder=folder)
+    assert done.returncode == 1
+    assert "no broker answers" in json.loads(done.stderr)["text"]
+    words = ["reconcile", "--every", "1s", "--listen", "127.0.0.1:0", *nobody]
+    loop = subprocess.Popen(
+        [sys.executable, "-m", "replan", *words],
+        cwd=folder,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert loop.stderr is not None
+    try:
+        url = json.loads(loop.stderr.readline())["url"]
+        said = json.loads(loop.stderr.readline())
+        assert (said["event"], said["state"]) == ("state", "unreachable")
+        assert "no broker answers" in said["text"]
+        status = json.loads(asked(f"{url}status.json"))
+        assert (status["state"], status["everySeconds"]) == ("unreachable", 1)
+        assert asked(f"{url}healthz")
+        assert not asked(f"{url}readyz")
+    finally:
+        loop.send_signal(signal.SIGTERM)
+        loop.communicate(timeout=60)
+    assert loop.returncode == 130
+
+
 def test_a_loop_serves_its_page_is_seen_by_status_and_ends_by_a_signal(folder: Path) -> None:
     words = ["reconcile", "--every", "1s", "--listen", "127.0.0.1:0", "--log-format", "json", *TO]
     loop = subprocess.Popen(

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +19,7 @@ from replan.commands.inputs.options import (
 )
 from replan.commands.inputs.target import Connection, LiveTarget
 from replan.commands.observing.watchers import Watching
-from replan.errors import BadUsage, Exit
+from replan.errors import BadUsage, ClusterUnreachable, Exit
 from replan.model.declared.reconcile import REST_SECONDS
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from replan.applying.journal.protocol import SteeredJournal
     from replan.model.control_plane import Clock
     from replan.planning.plans.plan import Plan
+    from replan.reconciling.loop import LoopSettings
     from replan.reconciling.ports import LoopPorts, Read
     from replan.reconciling.status import Observer
 
@@ -94,10 +95,19 @@ def reconcile(
     given = [] if git is not None else placement_files(files, cluster)
     if git is not None and files:
         raise BadUsage("-f and --git contradict each other; name one of them")
+    applying = pace.settings(watched=False)
+    applying = applying.on_a_real_clock() if cluster.is_real else applying
+    settings = LoopSettings(
+        owner=owner(),
+        every=every,
+        dry_run=dry_run,
+        proposes=watching.proposals is not None,
+        applying=replace(applying, moment=timestamp_now),
+    )
     with (
         _placements(given, git, ref, path) as (read_placement, places),
-        cluster.connect() as connection,
         watching.watchers(places) as observer,
+        _connected(cluster, observer, settings, once=once) as connection,
     ):
         stop = asked_to_stop(connection.interrupt, note)
 
@@ -105,23 +115,42 @@ def reconcile(
             return replace(read_placement(), rates=chosen_rates(rates, None, None, cluster))
 
         ports = _ports(cluster, connection, read, observer, stop, once=once)
-        settings = pace.settings(watched=False)
-        settings = settings.on_a_real_clock() if cluster.is_real else settings
-        applying = replace(settings, moment=timestamp_now)
-        loop = Loop(
-            ports,
-            LoopSettings(
-                owner=owner(),
-                every=every,
-                dry_run=dry_run,
-                proposes=observer.proposals is not None,
-                applying=applying,
-            ),
-        )
+        loop = Loop(ports, settings)
         if once:
             return loop.once()
         loop.run()
         return Exit.INTERRUPTED
+
+
+@contextmanager
+def _connected(
+    cluster: LiveTarget, observer: "Observer", settings: "LoopSettings", *, once: bool
+) -> "Iterator[Connection]":
+    """The cluster, once it answers; until then that is the state of the loop. One round raises ClusterUnreachable."""
+    from replan.reconciling.status import Failed, LoopState, LoopStatus
+
+    since, state = time.time(), LoopState.UNREACHABLE
+    with ExitStack() as stack:
+        connection = None
+        while connection is None:
+            try:
+                connection = stack.enter_context(cluster.connect())
+            except ClusterUnreachable as problem:
+                if once:
+                    raise
+                observer.changed(
+                    LoopStatus(
+                        at=time.time(),
+                        instance=settings.owner,
+                        state=state,
+                        since=since,
+                        reasons=(Failed(str(problem), since),),
+                        dry_run=settings.dry_run,
+                        every_seconds=settings.every,
+                    )
+                )
+                time.sleep(settings.every)
+        yield connection
 
 
 @contextmanager
