@@ -1,6 +1,7 @@
 """Messages to a web hook arrive once and in order, hold nobody up, and never show its address."""
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -120,6 +121,46 @@ def test_an_end_does_not_wait_for_a_pause_that_is_longer(
         assert time.monotonic() - begun < 5
         assert notifier.failed == 1
     assert "there was no time left to try again" in capsys.readouterr().err
+
+
+def test_a_second_signal_waits_for_no_hook() -> None:
+    with Hook().listening() as hook:
+        hook.hold.clear()
+        with Notifier(web_hook(hook.url)) as notifier:
+            notifier.send({"text": "it ends"})
+            begun = time.monotonic()
+            notifier.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+            assert time.monotonic() - begun < 5
+            hook.hold.set()
+
+
+def test_a_message_whose_answer_does_not_end_is_given_up_at_the_end(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def answer(listener: socket.socket) -> None:
+        client, _ = listener.accept()
+        with client:
+            client.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+            while not ended.wait(0.1):
+                client.sendall(b"x")
+            client.sendall(b"\r\nContent-Length: 0\r\n\r\n")
+            while client.recv(65_536):
+                pass
+
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=answer, args=(listener,))
+        server.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/{SECRET}"
+        with Notifier(web_hook(url), answer_seconds=2, last_seconds=0.2) as notifier:
+            notifier.send({"text": "it ends"})
+        said, failed = capsys.readouterr().err, notifier.failed
+        ended.set()
+        server.join()
+    assert said == (
+        "note: --notify: a message to 127.0.0.1 was given up: its answer does not end\n"
+    )
+    assert failed == 1
 
 
 def test_nothing_that_is_said_shows_the_address(

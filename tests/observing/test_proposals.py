@@ -1,5 +1,6 @@
 """What a loop proposes appears as files that belong together, and goes away with its reason."""
 
+import os
 import time
 from pathlib import Path
 
@@ -66,6 +67,16 @@ def test_the_last_proposal_is_written_and_nobody_waits(
             proposals.propose(named(found, f"c{number}"))
     assert "c19" in (out / PROPOSAL).read_text()
     assert capsys.readouterr().err == ""
+
+
+def test_a_second_signal_waits_for_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "nobody-writes-it")
+    with Proposals(tmp_path / "out", [tmp_path / "nobody-writes-it"]) as proposals:
+        proposals.propose(proposal(tmp_path, 5, {"orders": {0: (1, 2, 4)}}))
+        begun = time.monotonic()
+        proposals.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+        assert time.monotonic() - begun < 5
+        (tmp_path / "nobody-writes-it").open("w").close()
 
 
 def named(of: Proposal, name: str) -> Proposal:

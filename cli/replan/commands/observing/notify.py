@@ -76,8 +76,13 @@ def web_hook(text: str) -> WebHook:
 class Notifier:
     """A context: what was sent within it is posted by its end, or given up."""
 
-    def __init__(self, hook: WebHook) -> None:
-        self._hook = hook
+    def __init__(
+        self,
+        hook: WebHook,
+        answer_seconds: float = WEBHOOK_ANSWER_SECONDS,
+        last_seconds: float = LAST_MESSAGES_SECONDS,
+    ) -> None:
+        self._hook, self._answer_seconds, self._last_seconds = hook, answer_seconds, last_seconds
         self._waiting = deque[bytes](maxlen=MESSAGES_KEPT)
         self._changed = Condition()
         self._ends_at: float | None = None
@@ -96,11 +101,15 @@ class Notifier:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Wait for what is still to be posted, some seconds at most."""
+        """Wait for what is still to be posted, some seconds at most; not at all for who interrupts."""
+        if isinstance(problem, KeyboardInterrupt):
+            return
         with self._changed:
-            self._ends_at = time.monotonic() + LAST_MESSAGES_SECONDS
+            self._ends_at = time.monotonic() + self._last_seconds
             self._changed.notify_all()
-        self._thread.join(LAST_MESSAGES_SECONDS + WEBHOOK_ANSWER_SECONDS)
+        self._thread.join(self._last_seconds + self._answer_seconds)
+        if self._thread.is_alive():
+            self._give_up("its answer does not end")
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Post this as JSON, soon; returns at once."""
@@ -149,7 +158,7 @@ class Notifier:
             headers={"Content-Type": "application/json", "User-Agent": "replan"},
         )
         try:
-            with self._opener.open(request, timeout=WEBHOOK_ANSWER_SECONDS):
+            with self._opener.open(request, timeout=self._answer_seconds):
                 return "", None
         except HTTPError as answer:
             answer.close()

@@ -102,7 +102,9 @@ class Proposals:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Wait for what is being written."""
+        """Wait for what is being written; not at all for who interrupts."""
+        if isinstance(problem, KeyboardInterrupt):
+            return
         with self._changed:
             self._ends = True
             self._changed.notify_all()
