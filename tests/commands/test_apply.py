@@ -289,7 +289,7 @@ def test_it_writes_metrics_and_a_report_for_ci(folder: Path) -> None:
     assert 'failures="0"' in (folder / "junit.xml").read_text()
 
 
-def test_how_it_ended_is_told_where_neither_metrics_nor_the_report_can_be_written(
+def test_the_outcome_is_printed_where_neither_metrics_nor_the_report_can_be_written(
     folder: Path,
 ) -> None:
     saved(folder)

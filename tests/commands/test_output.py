@@ -74,6 +74,27 @@ def test_a_full_disk_is_one_line_and_exit_1(folder: Path, arguments: tuple[str, 
 
 
 @pytest.mark.command
+def test_a_log_on_a_full_disk_goes_on_once_there_is_room(tmp_path: Path) -> None:
+    """As of a loop that works for months; a file that may not grow stands for the disk."""
+    told = """
+import resource
+from replan.commands.api import note, prepare_streams
+prepare_streams()
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (8, limits[1]))
+for _ in range(100_000):
+    note("nobody has room for this")
+resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+note("there is room")
+"""
+    with (tmp_path / "log").open("w") as log:
+        done = subprocess.run(
+            [sys.executable, "-c", told], env=environment(), stderr=log, check=False
+        )
+    assert done.returncode == 0
+    assert (tmp_path / "log").read_text().endswith("there is room\n")
+
+
 def test_a_closed_stdout_is_one_line_and_exit_1(folder: Path) -> None:
     assert run_into(None, folder, *PLAN) == (
         1,

@@ -29,22 +29,27 @@ REMINDER_SECONDS = 60.0
 
 
 class _Forgiving(TextIOWrapper):
-    """A stderr that goes silent where nobody reads it any more: what is said there changes nothing."""
+    """A stderr whose failures change nothing: silent for good where nobody reads it, else until there is room again."""
 
     def write(self, text: str, /) -> int:
-        """Write, or go silent for good."""
+        """Write, if that is possible."""
         try:
             return super().write(text)
-        except OSError:
-            silence(2)
+        except OSError as problem:
+            _failed(problem)
             return len(text)
 
     def flush(self) -> None:
-        """Flush, or go silent for good."""
+        """Flush, if that is possible."""
         try:
             super().flush()
-        except OSError:
-            silence(2)
+        except OSError as problem:
+            _failed(problem)
+
+
+def _failed(problem: OSError) -> None:
+    if isinstance(problem, BrokenPipeError):
+        silence(2)
 
 
 def prepare_streams() -> None:
