@@ -21,6 +21,8 @@ from replan.kafka.api import (
     KafkaControlPlane,
     SystemClock,
     connecting_seconds,
+    converse,
+    first_reached,
     open_cluster,
 )
 from replan.model.api import (
@@ -140,6 +142,27 @@ def test_a_bad_address_among_good_ones_does_no_harm() -> None:
         for _ in range(5):
             with open_cluster(f"{bad},{cluster.bootstrap}", None) as connected:
                 assert connected.cluster_id() == "fake-cluster"
+
+
+def test_an_address_of_a_name_that_cannot_be_reached_hides_none_behind_it() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=0) as full,
+        socket.create_connection(full.getsockname()),
+        socket.create_server(("127.0.0.1", 0)) as works,
+    ):
+        unknown_here = 999, socket.SOCK_STREAM, 0, "", ("broker", 9092)
+        others = [
+            (socket.AF_INET, socket.SOCK_STREAM, 0, "", one.getsockname()) for one in (full, works)
+        ]
+        until = time.monotonic() + 3
+
+        (reached,) = converse(
+            {1: first_reached([unknown_here, *others], until)}, until=until
+        ).values()
+
+        assert isinstance(reached, socket.socket)
+        with reached:
+            assert reached.getpeername() == works.getsockname()
 
 
 @pytest.mark.parametrize(
@@ -342,6 +365,27 @@ def test_an_interrupt_cuts_a_silent_reading_short() -> None:
         assert connected.look(Wanted()).brokers.keys() == {1}
 
     assert took < 4
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_broker_that_was_not_waited_for_is_asked_again_at_once(frozen: bool) -> None:
+    """What is to be taken back before the process leaves is on such brokers, too."""
+    clock, wanted = SystemClock(), Wanted(rates_of=[BrokerId(2)])
+    with (
+        FakeCluster(Shape(brokers=3)) as cluster,
+        open_cluster(cluster.bootstrap, None, clock=clock) as connected,
+    ):
+        cluster.trouble.silent.add((2, DESCRIBE_CONFIGS))
+        if frozen:
+            cluster.trouble.frozen.add(2)
+        timer = threading.Timer(0.2, clock.interrupt)
+        timer.start()
+        assert list(connected.look(wanted).silent) == [2]
+        timer.join()
+        cluster.trouble.silent.clear()
+        cluster.trouble.frozen.clear()
+
+        assert list(connected.look(wanted).rates) == [2]
 
 
 @pytest.mark.parametrize("code", [-1, 17, 5])

@@ -1,6 +1,9 @@
 """The real clock: it goes forward, and a sleep can be cut short."""
 
+import resource
 import threading
+from contextlib import ExitStack
+from pathlib import Path
 
 from replan.kafka.api import SystemClock, process_seconds
 
@@ -43,3 +46,16 @@ def test_a_process_knows_how_long_ago_it_began() -> None:
     SystemClock().sleep(0.02)
 
     assert process_seconds() > before > 0
+
+
+def test_a_sleep_can_be_cut_short_in_a_process_with_many_open_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2000, hard))
+        files.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for _ in range(1100):
+            files.enter_context(Path("/dev/null").open())
+        clock = SystemClock()
+        clock.interrupt()
+
+        clock.sleep(60)

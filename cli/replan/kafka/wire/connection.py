@@ -37,7 +37,14 @@ from replan.kafka.client_properties import Address, ClientProperties
 from replan.kafka.failures import reason
 from replan.kafka.messages import SaslAuthenticate, SaslHandshake
 from replan.kafka.security import is_given, valid_until
-from replan.kafka.wire.conversations import READ, WRITE, Conversation, SocketWait, in_background
+from replan.kafka.wire.conversations import (
+    READ,
+    WRITE,
+    Conversation,
+    CutShort,
+    SocketWait,
+    in_background,
+)
 from replan.kafka.wire.frames import (
     ASKING,
     NOT_ASKED,
@@ -309,24 +316,47 @@ def _explained(refused: CertificateRefused, properties: ClientProperties) -> Cer
 
 
 def _connected(address: Address, until: float) -> Conversation[socket.socket]:
-    failure = KafkaConnectionError("the name does not resolve")
-    for family, kind, protocol, _, where in (yield from _resolved(address, until)):
-        sock = socket.socket(family, kind, protocol)
+    found = yield from _resolved(address, until)
+    return (yield from first_reached(found, until))
+
+
+def first_reached(found: Sequence[Any], until: float) -> Conversation[socket.socket]:
+    """Connect to the first of some addresses, as `getaddrinfo` has them, that takes it; each may take its share of the
+    time, so that one that swallows everything does not hide those after it.
+
+    Raises:
+        KafkaError: none does; what the last one did.
+    """
+    failure: KafkaError = KafkaConnectionError("the name does not resolve")
+    for number, one in enumerate(found):
+        now = time.monotonic()
         try:
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            if sock.connect_ex(where) == errno.EINPROGRESS:
-                yield SocketWait(until, sock, WRITE)
-            problem = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) or sock.connect_ex(where)
-            if problem in (0, errno.EISCONN):
-                return sock
-            failure = KafkaConnectionError(socket_error_text(OSError(problem, "")))
-        except BaseException:
-            sock.close()
-            raise
-        sock.close()
+            return (yield from _reached(one, now + (until - now) / (len(found) - number)))
+        except KafkaError as problem:
+            failure = problem
     raise failure
+
+
+def _reached(found: Any, until: float) -> Conversation[socket.socket]:
+    family, kind, protocol, _, where = found
+    try:
+        sock = socket.socket(family, kind, protocol)
+    except OSError as failure:  # no IPv6 on this machine, or too many open files
+        raise KafkaConnectionError(socket_error_text(failure)) from failure
+    try:
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if sock.connect_ex(where) == errno.EINPROGRESS:
+            yield SocketWait(until, sock, WRITE)
+        problem = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) or sock.connect_ex(where)
+    except BaseException:
+        sock.close()
+        raise
+    if problem in {0, errno.EISCONN}:
+        return sock
+    sock.close()
+    raise KafkaConnectionError(socket_error_text(OSError(problem, "")))
 
 
 def _resolved(address: Address, until: float) -> Conversation[list[Any]]:
@@ -348,14 +378,11 @@ def _look_up(address: Address, flags: int) -> list[Any]:
 def _secured(
     sock: socket.socket, address: Address, context: ssl.SSLContext, until: float
 ) -> Conversation[ssl.SSLSocket]:
+    held = sock
     try:
-        secured = context.wrap_socket(
+        held = secured = context.wrap_socket(
             sock, server_hostname=address.host, do_handshake_on_connect=False
         )
-    except BaseException:
-        sock.close()
-        raise
-    try:
         while True:
             try:
                 secured.do_handshake()
@@ -364,11 +391,11 @@ def _secured(
             else:
                 return secured
     except OSError as problem:
-        secured.close()
+        held.close()
         failed = KafkaConnectionError(f"TLS handshake failed: {socket_error_text(problem)}")
         raise refused_certificate(problem) or failed from problem
     except BaseException:
-        secured.close()
+        held.close()
         raise
 
 
@@ -395,7 +422,12 @@ class Silence:
         self._silent.pop(broker, None)
 
     def missed(self, broker: BrokerId, failure: KafkaError) -> None:
-        """It does not: ask again in a minute, or after 1, 2, 4 ... seconds where it refuses a connection at once."""
+        """It does not: ask again in a minute, or after 1, 2, 4 ... seconds where it refuses a connection at once.
+
+        That nobody waited for it says nothing of a broker.
+        """
+        if isinstance(failure, CutShort):
+            return
         now = time.monotonic()
         before = self._silent.get(broker)
         failures = 1 if before is None else before.failures + 1

@@ -41,7 +41,9 @@ class Interrupt:
 
     def sleep(self, seconds: float) -> None:
         """Wait; a call ends it."""
-        if select.select([self.file], [], [], seconds)[0]:
+        poll = select.poll()
+        poll.register(self.file, select.POLLIN)
+        if poll.poll(max(0.0, 1000 * seconds)):
             self.forget()
 
     def forget(self) -> None:
@@ -61,6 +63,10 @@ HURRY_SECONDS = 1.0
 
 _T = TypeVar("_T")
 _K = TypeVar("_K")
+
+
+class CutShort(KafkaTimeoutError):  # type: ignore[misc]  # kafka-python has no types
+    """The round was over before a conversation had its time: somebody has asked the process to stop."""
 
 
 class SocketWait(Struct, frozen=True):
@@ -183,7 +189,8 @@ class _Round:
         if wait.socket is None and time.monotonic() < self._until:
             self._step(key, conversation)
         else:
-            self._step(key, conversation, KafkaTimeoutError("no answer in time"))
+            late = KafkaTimeoutError if wait.until <= time.monotonic() else CutShort
+            self._step(key, conversation, late("no answer in time"))
 
     def _taken(self, key: Any) -> tuple[Conversation[Any], SocketWait]:
         conversation, wait = self._waiting.pop(key)

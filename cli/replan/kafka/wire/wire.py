@@ -263,9 +263,7 @@ class Wire:
                 f"broker {broker} at {address}: {reason(failure)}"
             ) from failure
         except KafkaTimeoutError as failure:
-            raise KafkaTimeoutError(
-                f"broker {broker} at {address} did not answer in time"
-            ) from failure
+            raise type(failure)(f"broker {broker} at {address} did not answer in time") from failure
 
     def find_home(self, until: float) -> BrokerConnection:
         """Open a connection to some broker: to the one that was home, else several tried at the same time.
