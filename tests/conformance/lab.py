@@ -19,8 +19,8 @@ from replan.model.api import (
     Clock,
     ConfigOperation,
     ControlPlane,
-    LogsFound,
     PartitionState,
+    ProbedLogs,
     ReplicaLog,
     Replicas,
     TopicPartition,
@@ -154,13 +154,13 @@ def release_copies_to(lab: Lab, destination: int) -> None:
     assert set(lab.control_plane.alter_configs([change]).values()) == {Accepted()}
 
 
-def logs_of(lab: Lab, topic: str, *brokers: int) -> LogsFound:
+def logs_of(lab: Lab, topic: str, *brokers: int) -> ProbedLogs:
     """What replicas of partition 0 say of their logs."""
     name = TopicPartition(topic, 0)
     return probe(lab.control_plane, {name: [BrokerId(b) for b in brokers]})[name]
 
 
-def log(found: LogsFound, broker: int) -> ReplicaLog:
+def log(found: ProbedLogs, broker: int) -> ReplicaLog:
     """What one of them said, which must be an answer."""
     one = found[BrokerId(broker)]
     assert isinstance(one, ReplicaLog), one

@@ -30,7 +30,7 @@ from replan.applying.api import (
     with_logs,
 )
 from replan.errors import Exit
-from replan.model.api import MIN_INSYNC_REPLICAS, BrokerId, LogsFound, TopicPartition, Wanted
+from replan.model.api import MIN_INSYNC_REPLICAS, BrokerId, ProbedLogs, TopicPartition, Wanted
 from replan.placement_file.api import load_placement
 from replan.planning.api import (
     Plan,
@@ -48,7 +48,7 @@ from replan.planning.api import (
     recovery_elections,
 )
 
-NOTHING: Mapping[TopicPartition, LogsFound] = {}
+NOTHING: Mapping[TopicPartition, ProbedLogs] = {}
 
 
 def planned(
@@ -57,7 +57,7 @@ def planned(
     method: RecoveryMethod,
     *given_up: int,
     leader: int | None = None,
-    earlier_logs: Mapping[TopicPartition, LogsFound] = NOTHING,
+    earlier_logs: Mapping[TopicPartition, ProbedLogs] = NOTHING,
 ) -> RecoveryElections:
     """What an election of this topic's partition 0 would do now."""
     name, plane = TopicPartition(topic, 0), lab.control_plane

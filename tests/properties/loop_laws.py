@@ -40,7 +40,7 @@ from replan.model.api import DeviationKind, TopicPartition
 from replan.planning.api import Move, Plan, Sample, Trajectory, digest, drops_only_what_was_replaced
 from replan.reconciling.api import (
     BrokersDown,
-    Deviation,
+    ListedDeviation,
     LoopHolds,
     LoopState,
     NeedsBrokers,
@@ -281,7 +281,7 @@ def _in_time(run: Run) -> Iterator[str]:
             del open_for[key]
 
 
-def _why(run: Run, one: Deviation, now: float, *, reasons: bool) -> str | None:
+def _why(run: Run, one: ListedDeviation, now: float, *, reasons: bool) -> str | None:
     """What is not so of the reason for which something is not put right."""
     policy, why = run.history.policy, one.why_not
     allowed = one.kind in policy.put_right

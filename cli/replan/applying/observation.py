@@ -16,7 +16,7 @@ from replan.model.configs import Configs
 from replan.model.control_plane import Look, ReplicaName, Wanted, listed_by_broker
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import effective_min_isr
-from replan.model.replica_logs import LogsFound
+from replan.model.replica_logs import ProbedLogs
 from replan.model.snapshot import Snapshot
 from replan.planning.findings.health import health_of
 from replan.planning.plans.moves import Move
@@ -408,7 +408,7 @@ class TickInput(Struct, frozen=True, kw_only=True):
     """Waiting moves to look at, in plan order."""
     admitting: bool = True
     """False when the application is to stop: nothing new begins, what runs goes on by itself."""
-    logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
+    logs: Mapping[TopicPartition, ProbedLogs] = field(default_factory=dict)
     """What replicas said of their logs in this tick, of recoveries that something may be asked for."""
     commands: tuple[Command, ...] = ()
     """What has arrived for the open application, in the order in which it was sent."""

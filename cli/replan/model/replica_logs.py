@@ -84,9 +84,10 @@ class ReplicaLog(Struct, frozen=True):
         return self.last_epoch, self.end
 
 
-LogFound = ReplicaLog | ProbeFailure
-LogsFound = Mapping[BrokerId, LogFound]
-"""The logs of one partition."""
+ProbedLog = ReplicaLog | ProbeFailure
+"""What a probe says of one: the log, or why nobody knows it."""
+ProbedLogs = Mapping[BrokerId, ProbedLog]
+"""Those of the replicas of one partition."""
 
 
 class LogReader(Protocol):

@@ -34,7 +34,7 @@ from replan.model.configs import (
 )
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.replica_logs import LogsFound
+from replan.model.replica_logs import ProbedLogs
 
 TOPICS_SCHEMA = pa.schema(
     [
@@ -118,7 +118,7 @@ class Snapshot(Struct, frozen=True, dict=True):
     remembered: Mapping[TopicPartition, RememberedOrder] = field(default_factory=dict)
     offline: Mapping[TopicPartition, Replicas] = field(default_factory=dict)
     """Replicas that are offline on live brokers: their log directory has failed (OfflineReplicas of the metadata)."""
-    logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
+    logs: Mapping[TopicPartition, ProbedLogs] = field(default_factory=dict)
     """What replicas said of their own logs, of the partitions that were probed."""
     application: OwnApplication | None = None
     """As its journal has it."""

@@ -43,7 +43,7 @@ FREED_SECONDS = 120.0
 files are deleted (file.delete.delay.ms: 60 s)."""
 
 
-class FoundDeviation(Struct, frozen=True):
+class Deviation(Struct, frozen=True):
     """One thing that is not as it is declared, before anybody has asked whether it may be put right."""
 
     kind: DeviationKind | None
@@ -87,7 +87,7 @@ class HoldFacts(Struct, frozen=True):
 class Act(Struct, frozen=True):
     """Put these right now."""
 
-    due: tuple[FoundDeviation, ...]
+    due: tuple[Deviation, ...]
 
 
 class Holds(Struct, frozen=True):
@@ -110,7 +110,7 @@ LoopDecision = Act | Holds | Rest
 class Judged(Struct, frozen=True):
     """A deviation with when it may be put right, and why it is not now."""
 
-    deviation: FoundDeviation
+    deviation: Deviation
     since: float
     due_at: float | None
     why_not: WhyNot | None
@@ -120,7 +120,7 @@ class Judged(Struct, frozen=True):
 
 
 def judged_by_policy(
-    policy: Reconcile, deviations: Sequence[FoundDeviation], memory: Memory, now: float
+    policy: Reconcile, deviations: Sequence[Deviation], memory: Memory, now: float
 ) -> tuple[Judged, ...]:
     """Each deviation by the policy alone; holds are of the loop, not of a deviation."""
     opens = opens_at(policy.windows.open, now)
@@ -128,7 +128,7 @@ def judged_by_policy(
 
 
 def _judged(
-    policy: Reconcile, deviation: FoundDeviation, memory: Memory, now: float, opens: float | None
+    policy: Reconcile, deviation: Deviation, memory: Memory, now: float, opens: float | None
 ) -> Judged:
     since = memory.since.get(deviation.key, now)
     if deviation.why is not None:
@@ -146,7 +146,7 @@ def _judged(
     return Judged(deviation, since, due_at, None, now)
 
 
-def _certain_from(deviation: FoundDeviation, memory: Memory, now: float) -> float:
+def _certain_from(deviation: Deviation, memory: Memory, now: float) -> float:
     """From when on it is known to be so: a directory, once the files that the last round left are deleted."""
     ended = memory.rounds[0].ended_at if memory.rounds else -inf
     fresh = deviation.kind is DeviationKind.LOG_DIR_FULL and 0 <= now - ended < FREED_SECONDS
@@ -155,7 +155,7 @@ def _certain_from(deviation: FoundDeviation, memory: Memory, now: float) -> floa
 
 def decide_loop(
     policy: Reconcile,
-    deviations: Sequence[FoundDeviation],
+    deviations: Sequence[Deviation],
     memory: Memory,
     facts: HoldFacts,
     now: float,
@@ -175,7 +175,7 @@ def decide_loop(
     return Rest(min((j.acts_at for j in judged if j.acts_at is not None), default=None))
 
 
-def _healing(due: Sequence[FoundDeviation], memory: Memory) -> tuple[FoundDeviation, ...]:
+def _healing(due: Sequence[Deviation], memory: Memory) -> tuple[Deviation, ...]:
     """What of it is about partitions for which the last round stopped: that goes on, and nothing else does."""
     under = {*memory.under}
     return tuple(f for f in due if under.intersection(map(str, f.partitions))) if under else ()
@@ -223,7 +223,7 @@ def most_down(hold: HoldLimits, registered: int) -> int:
     return hold.brokers_down
 
 
-def _too_often(due: Sequence[FoundDeviation], memory: Memory, now: float) -> Iterator[LoopReason]:
+def _too_often(due: Sequence[Deviation], memory: Memory, now: float) -> Iterator[LoopReason]:
     times = {
         str(name): [t for t in memory.moved.get(str(name), ()) if abs(now - t) < DAY_SECONDS]
         for deviation in due

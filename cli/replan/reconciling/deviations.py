@@ -40,7 +40,7 @@ from replan.planning.findings.full_log_dirs import (
     with_room_below,
 )
 from replan.planning.plans.reasons import WarningKind
-from replan.reconciling.decision import FoundDeviation, HoldFacts
+from replan.reconciling.decision import Deviation, HoldFacts
 from replan.reconciling.history import UNKNOWN, History, said
 from replan.reconciling.memory import down_key
 from replan.reconciling.status import (
@@ -114,19 +114,19 @@ def differing_lists(looked: Looked) -> list[TopicPartition]:
     return [*names, *looked.drift.converging, *lacking]
 
 
-def deviations(looked: Looked, history: History) -> tuple[FoundDeviation, ...]:
+def deviations(looked: Looked, history: History) -> tuple[Deviation, ...]:
     """All that is not as it is declared."""
     by_key = {f.key: f for f in _deviations(looked, history)}
     return tuple(by_key.values())
 
 
-def _deviations(looked: Looked, history: History) -> Iterator[FoundDeviation]:
+def _deviations(looked: Looked, history: History) -> Iterator[Deviation]:
     yield from _brokers_down(looked)
     yield from _full(looked)
     balancing = for_balance(looked.comparison)
     if balancing:
         detail = f"{len(balancing)} partitions"
-        yield FoundDeviation(
+        yield Deviation(
             DeviationKind.OUT_OF_BALANCE,
             Subject(detail=detail),
             BALANCE_KEY,
@@ -138,7 +138,7 @@ def _deviations(looked: Looked, history: History) -> Iterator[FoundDeviation]:
         if warning.kind is WarningKind.NEEDS_RATES:
             measures = Subject(detail=str(warning.facts["measures"]))
             key = f"{BALANCE_KEY} by rates"
-            yield FoundDeviation(DeviationKind.OUT_OF_BALANCE, measures, key, why=NeedsRates())
+            yield Deviation(DeviationKind.OUT_OF_BALANCE, measures, key, why=NeedsRates())
     standing, log_dirs = said(looked.comparison)
     down = facts_of(looked.snapshot).down
     for one in looked.drift.differences:
@@ -177,13 +177,13 @@ def changed_brokers(target: Sequence[BrokerId], before: Sequence[BrokerId]) -> S
 
 def _of(
     one: Difference, name: TopicPartition | None, kind: DeviationKind | None, why: WhyNot | None
-) -> FoundDeviation:
+) -> Deviation:
     path = one.detail if one.kind is OtherKind.LOG_DIR else None
     subject = Subject(one.topic, one.partition, one.broker, path, "" if path else one.detail)
     where = [str(part) for part in (one.topic, one.partition, one.broker) if part is not None]
     key = " ".join([kind.value if kind else one.rule.value, *where, one.detail])
     names = () if name is None else (name,)
-    return FoundDeviation(
+    return Deviation(
         kind, subject, key, names, one.declared, one.observed, one.rule.value, one.setting, why
     )
 
@@ -271,7 +271,7 @@ def _fills(looked: Looked, names: Collection[TopicPartition]) -> FillsLogDirs | 
     return FillsLogDirs(tuple(map(int, full))) if full else None
 
 
-def _log_dirs_off_balance(looked: Looked) -> Iterator[FoundDeviation]:
+def _log_dirs_off_balance(looked: Looked) -> Iterator[Deviation]:
     """Replicas that would go to other log directories of their broker, for the balance of these; all of them as one."""
     if not any(
         reason.imbalance.measure is BalanceMeasure.LOG_DIRS for reason in looked.drift.unbalanced
@@ -280,10 +280,10 @@ def _log_dirs_off_balance(looked: Looked) -> Iterator[FoundDeviation]:
     moves = looked.drift.log_dir_moves
     subject = Subject(detail=f"{len(moves)} replicas to other log directories")
     names = tuple(sorted({move.partition for move in moves}))
-    yield FoundDeviation(DeviationKind.OUT_OF_BALANCE, subject, LOG_DIRS_KEY, names)
+    yield Deviation(DeviationKind.OUT_OF_BALANCE, subject, LOG_DIRS_KEY, names)
 
 
-def _brokers_down(looked: Looked) -> Iterator[FoundDeviation]:
+def _brokers_down(looked: Looked) -> Iterator[Deviation]:
     """Registered brokers that do not serve, with what they hold by rule; and apart from that, by list."""
     snapshot, aligned = looked.snapshot, looked.comparison.aligned
     down = [b.id for b in snapshot.brokers if not b.live]
@@ -298,13 +298,11 @@ def _brokers_down(looked: Looked) -> Iterator[FoundDeviation]:
         by_list = partitions_in(aligned.snapshot, holds & explicit)
         if by_rule:
             subject = Subject(broker=broker, detail=f"{len(by_rule)} partitions by rule")
-            yield FoundDeviation(DeviationKind.BROKER_DOWN, subject, down_key(broker), by_rule)
+            yield Deviation(DeviationKind.BROKER_DOWN, subject, down_key(broker), by_rule)
         if by_list:
             subject = Subject(broker=broker, detail=f"{len(by_list)} partitions by list")
             key = f"{down_key(broker)} by list"
-            yield FoundDeviation(
-                DeviationKind.BROKER_DOWN, subject, key, by_list, why=DeclaredByList()
-            )
+            yield Deviation(DeviationKind.BROKER_DOWN, subject, key, by_list, why=DeclaredByList())
 
 
 def _full_of(looked: Looked, above: Fraction) -> tuple[FullLogDir, ...]:
@@ -401,7 +399,7 @@ def _wanted(comparison: Comparison) -> dict[TopicPartition, Replicas]:
     }
 
 
-def _full(looked: Looked) -> Iterator[FoundDeviation]:
+def _full(looked: Looked) -> Iterator[Deviation]:
     """Volumes that are used above the share: what may go, what only a person may move, what has no room."""
     for full in looked.full:
         detail = f"{100 * full.used // full.total} % used"
@@ -420,10 +418,10 @@ def _full(looked: Looked) -> Iterator[FoundDeviation]:
             key = " ".join(
                 [DeviationKind.LOG_DIR_FULL, f"{full.broker} {full.path}", *["more"] * number]
             )
-            yield FoundDeviation(DeviationKind.LOG_DIR_FULL, subject, key, names_, why=why)
+            yield Deviation(DeviationKind.LOG_DIR_FULL, subject, key, names_, why=why)
 
 
-def replaced(due: Sequence[FoundDeviation]) -> tuple[BrokerId, ...]:
+def replaced(due: Sequence[Deviation]) -> tuple[BrokerId, ...]:
     """The brokers whose replicas are to go to others."""
     return tuple(
         BrokerId(f.subject.broker)

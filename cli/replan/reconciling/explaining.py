@@ -12,7 +12,7 @@ from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.reconciling.decision import (
     Act,
-    FoundDeviation,
+    Deviation,
     Holds,
     Judged,
     decide_loop,
@@ -71,7 +71,7 @@ def by_policy(
     )
 
 
-def _of(every: tuple[FoundDeviation, ...], name: TopicPartition) -> Iterator[FoundDeviation]:
+def _of(every: tuple[Deviation, ...], name: TopicPartition) -> Iterator[Deviation]:
     for one in every:
         of_topic = one.subject.topic == name.topic and one.subject.partition is None
         if name in one.partitions or of_topic:

@@ -39,7 +39,7 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.reconciling.decision import (
     Act,
-    FoundDeviation,
+    Deviation,
     Holds,
     Judged,
     Rest,
@@ -70,9 +70,9 @@ from replan.reconciling.rounds import (
 )
 from replan.reconciling.status import (
     LISTED_DEVIATIONS,
-    Deviation,
     DryRun,
     Failed,
+    ListedDeviation,
     LockHeld,
     LoopHolds,
     LoopReason,
@@ -314,7 +314,7 @@ class Loop:
             self._keep(memory)
             store.write(loop_obeyed_records(commands, settings.owner, before))
 
-    def _remember(self, looked: Looked, read: Read, now: float) -> tuple[FoundDeviation, ...]:
+    def _remember(self, looked: Looked, read: Read, now: float) -> tuple[Deviation, ...]:
         """What differs, and since when; and what is as it is declared, for later."""
         rules, bad = {d.rule for d in looked.drift.differences}, unhealthy(looked.snapshot)
         differ = DriftRule.THROTTLE_DIFFERS in rules, DriftRule.LOG_DIR_DRAINED in rules
@@ -405,9 +405,7 @@ class Loop:
     def _since(self) -> float:
         return self._status.since if self._status.state is LoopState.PAUSED else self._ports.wall()
 
-    def _act(
-        self, due: tuple[FoundDeviation, ...], read: Read, ledger: Ledger, said: _Said
-    ) -> bool:
+    def _act(self, due: tuple[Deviation, ...], read: Read, ledger: Ledger, said: _Said) -> bool:
         if said.looked is None:
             return False
         try:
@@ -652,7 +650,7 @@ class Loop:
         rest = self._settings.every if at is None else min(self._settings.every, max(0, at - now))
         return Next(now + rest, at, kinds, len(first))
 
-    def _deviation(self, one: Judged, said: _Said) -> Deviation:
+    def _deviation(self, one: Judged, said: _Said) -> ListedDeviation:
         deviation, why = one.deviation, one.why_not
         if why is None and said.refusals is not None:
             why = said.refusals.why(deviation)
@@ -663,7 +661,7 @@ class Loop:
                 why = LoopHolds()
             elif said.state is LoopState.DIFFERS:
                 why = NextStage()
-        return Deviation(
+        return ListedDeviation(
             deviation.kind,
             deviation.subject,
             one.since,
@@ -747,7 +745,7 @@ _CODES = {
 }
 
 
-def _known_from_before(status: LoopStatus, said: _Said, at: float) -> tuple[Deviation, ...]:
+def _known_from_before(status: LoopStatus, said: _Said, at: float) -> tuple[ListedDeviation, ...]:
     """Where nobody has looked again; what was to be put right waits for the reason of the loop, if it has one."""
     if not said.reasons:
         return status.deviations
@@ -756,7 +754,7 @@ def _known_from_before(status: LoopStatus, said: _Said, at: float) -> tuple[Devi
     )
 
 
-def _waited(one: Deviation, at: float) -> bool:
+def _waited(one: ListedDeviation, at: float) -> bool:
     """Whether nothing of its own is in the way of a deviation at a moment."""
     match one.why_not:
         case TooEarly():

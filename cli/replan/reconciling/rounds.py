@@ -19,7 +19,7 @@ from replan.planning.making.planner import plan_of
 from replan.planning.plans.log_dirs import LogMove
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
-from replan.reconciling.decision import FoundDeviation, Judged
+from replan.reconciling.decision import Deviation, Judged
 from replan.reconciling.deviations import (
     LOG_DIRS_KEY,
     Looked,
@@ -40,7 +40,7 @@ from replan.reconciling.status import (
 )
 
 
-def plan_due(placement: Placement, looked: Looked, due: Sequence[FoundDeviation]) -> Plan:
+def plan_due(placement: Placement, looked: Looked, due: Sequence[Deviation]) -> Plan:
     """Plan exactly what is due, within the limits where the placement has any.
 
     Raises as `plan_of`.
@@ -65,8 +65,8 @@ def plan_due(placement: Placement, looked: Looked, due: Sequence[FoundDeviation]
 
 
 def first_part(
-    placement: Placement, looked: Looked, due: Sequence[FoundDeviation]
-) -> tuple[tuple[FoundDeviation, ...], Plan, "Refusals"]:
+    placement: Placement, looked: Looked, due: Sequence[Deviation]
+) -> tuple[tuple[Deviation, ...], Plan, "Refusals"]:
     """The most urgent part of what is due of which a plan changes anything, and that plan; the last one, if none does.
 
     And what was refused on the way, or waits for brokers that are down. A broker that is to hold nothing holds nothing
@@ -82,8 +82,8 @@ def first_part(
 
 
 def _without_waiting(
-    placement: Placement, looked: Looked, part: tuple[FoundDeviation, ...], refusals: "Refusals"
-) -> tuple[tuple[FoundDeviation, ...], Plan]:
+    placement: Placement, looked: Looked, part: tuple[Deviation, ...], refusals: "Refusals"
+) -> tuple[tuple[Deviation, ...], Plan]:
     """A part of what is due, and its plan, without what waits for brokers that are down."""
     plan, down = plan_due(placement, looked, part), facts_of(looked.snapshot).down
     brokers_of = ((m.partition, changed_brokers(m.target, m.original)) for m in plan.moves)
@@ -101,7 +101,7 @@ def _without_waiting(
     return part, plan
 
 
-def _parts_of(due: Sequence[FoundDeviation]) -> Iterator[tuple[FoundDeviation, ...]]:
+def _parts_of(due: Sequence[Deviation]) -> Iterator[tuple[Deviation, ...]]:
     alone = (DeviationKind.BROKER_DOWN, DeviationKind.LOG_DIR_FULL)
     groups = [tuple(f for f in due if f.kind is kind) for kind in alone]
     groups.append(tuple(f for f in due if f.kind not in alone))
@@ -117,7 +117,7 @@ class _Relief(Struct, frozen=True):
     """Brokers that replicas leave, and why."""
 
     @classmethod
-    def of(cls, looked: Looked, due: Sequence[FoundDeviation]) -> "_Relief":
+    def of(cls, looked: Looked, due: Sequence[Deviation]) -> "_Relief":
         wanted = [f for f in due if f.kind is DeviationKind.LOG_DIR_FULL]
         if not wanted:
             return cls()
@@ -153,7 +153,7 @@ class Refusals(Struct, frozen=True):
 
     by_partition: dict[TopicPartition, WhyNot]
 
-    def why(self, deviation: FoundDeviation) -> WhyNot | None:
+    def why(self, deviation: Deviation) -> WhyNot | None:
         """Why nothing of a deviation is planned; None where something is."""
         reasons = [self.by_partition.get(name) for name in deviation.partitions]
         return reasons[0] if reasons and all(reasons) else None
@@ -164,9 +164,7 @@ DOWN_SECONDS = 1_800.0
 that it may be a restart."""
 
 
-def proposable(
-    placement: Placement, judged: Sequence[Judged], now: float
-) -> tuple[FoundDeviation, ...]:
+def proposable(placement: Placement, judged: Sequence[Judged], now: float) -> tuple[Deviation, ...]:
     """What of the deviations only a person may have put right, by a plan or by other lists."""
     times = {
         kind: placement.reconcile.put_right.get(kind, DOWN_SECONDS)
@@ -182,7 +180,7 @@ def proposable(
 
 
 def proposal_of(
-    placement: Placement, looked: Looked, deviations: Sequence[FoundDeviation], commit: str
+    placement: Placement, looked: Looked, deviations: Sequence[Deviation], commit: str
 ) -> Proposal:
     """What to propose for these; raises as `plan_due`."""
     by_list = [one for one in deviations if isinstance(one.why, DeclaredByList)]
@@ -196,7 +194,7 @@ def proposal_of(
 
 
 def _lists(
-    placement: Placement, looked: Looked, deviations: Sequence[FoundDeviation]
+    placement: Placement, looked: Looked, deviations: Sequence[Deviation]
 ) -> Iterator[tuple[TopicPartition, Replicas]]:
     """The declared lists with other brokers at the places of those that are down, as a drain would choose them."""
     plan = plan_due(replace(placement, limits={}), looked, deviations)

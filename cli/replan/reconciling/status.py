@@ -408,8 +408,8 @@ class Subject(Value, frozen=True, omit_defaults=True):
     """What is set, or where it is written."""
 
 
-class Deviation(Value, frozen=True, omit_defaults=True):
-    """One thing that is not as it is declared."""
+class ListedDeviation(Value, frozen=True, omit_defaults=True):
+    """One thing that is not as it is declared, as a status lists it."""
 
     kind: DeviationKind | None
     """None: no policy puts it right, and a person acts."""
@@ -548,7 +548,7 @@ class LoopStatus(Value, frozen=True):
     looked_at: float | None = None
     """When a round last read placement and cluster; a loop whose last look is older than some rounds is not well."""
     differs: tuple[Tally, ...] = ()
-    deviations: tuple[Deviation, ...] = ()
+    deviations: tuple[ListedDeviation, ...] = ()
     """The first `LISTED_DEVIATIONS`, the oldest of each kind first."""
     running: Running | None = None
     rounds: tuple[Round, ...] = ()

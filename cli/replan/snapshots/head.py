@@ -19,7 +19,7 @@ from replan.model.broker import Broker, LogDir
 from replan.model.columns import list_lengths
 from replan.model.configs import Configs
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.replica_logs import LogsFound
+from replan.model.replica_logs import ProbedLogs
 from replan.model.snapshot import Features, OwnApplication, RememberedOrder, Snapshot
 from replan.planning.recovery.log_forms import LogForm, log_form, read_log
 
@@ -225,7 +225,7 @@ class PartitionLogsForm(Form, frozen=True):
     replicas: tuple[LogForm, ...]
 
 
-def _write_logs(logs: Mapping[TopicPartition, LogsFound]) -> list[object]:
+def _write_logs(logs: Mapping[TopicPartition, ProbedLogs]) -> list[object]:
     """All that is known of logs, by partition."""
     forms = (
         PartitionLogsForm(*name, tuple(log_form(b, log) for b, log in sorted(of.items())))
@@ -234,7 +234,7 @@ def _write_logs(logs: Mapping[TopicPartition, LogsFound]) -> list[object]:
     return [to_builtins(form) for form in forms]
 
 
-def _read_logs(node: Node) -> dict[TopicPartition, LogsFound]:
+def _read_logs(node: Node) -> dict[TopicPartition, ProbedLogs]:
     """What is under the key `logs`; raises BadFile with the place of what is wrong."""
     forms = typed(node.value, tuple[PartitionLogsForm, ...], node.source, "$.logs")
     return {

@@ -16,8 +16,8 @@ from replan.reconciling.api import (
     Act,
     Begun,
     BrokersDown,
+    Deviation,
     EndedWorse,
-    FoundDeviation,
     HoldFacts,
     Holds,
     Memory,
@@ -43,7 +43,7 @@ from replan.reconciling.api import (
 
 KIND = DeviationKind.PLACEMENT_CHANGED
 ORDERS = TopicPartition("orders", 0)
-DIFFERS = FoundDeviation(KIND, Subject("orders", 0), "placementChanged orders-0", (ORDERS,))
+DIFFERS = Deviation(KIND, Subject("orders", 0), "placementChanged orders-0", (ORDERS,))
 WELL = HoldFacts(10)
 POLICY = Reconcile({KIND: 600})
 NIGHTS = Window((0, 1, 2, 3, 4), 22 * 60, 5 * 60, "Europe/Berlin")
@@ -75,7 +75,7 @@ def test_it_waits_until_it_has_lasted_long_enough() -> None:
 
 def test_a_directory_that_is_still_full_waits_until_what_has_left_it_is_deleted() -> None:
     full = DeviationKind.LOG_DIR_FULL
-    found = FoundDeviation(full, Subject(broker=1, path="/a"), "logDirFull 1 /a", (ORDERS,))
+    found = Deviation(full, Subject(broker=1, path="/a"), "logDirFull 1 /a", (ORDERS,))
     memory, policy = Memory(since={found.key: 1_000.0}), Reconcile({full: 0})
     assert decide_loop(policy, [found], memory, WELL, 1_000.0) == Act((found,))
     done = Round(1, 900.0, 1_000.0, RoundResult.DONE, (full,), 1, 10, "digest")
@@ -254,7 +254,7 @@ POLICIES = st.builds(
 )
 FOUND = st.lists(
     st.builds(
-        lambda kind, number, why: FoundDeviation(
+        lambda kind, number, why: Deviation(
             kind, Subject("t", number), f"{kind} {number}", (TopicPartition("t", number),), why=why
         ),
         KINDS | st.none(),
@@ -275,7 +275,7 @@ FACTS = st.builds(
 @given(POLICIES, FOUND, st.dictionaries(st.integers(0, 5), SECONDS), FACTS, SECONDS)
 def test_nothing_is_done_that_is_not_allowed_due_and_in_a_window(
     policy: Reconcile,
-    found: list[FoundDeviation],
+    found: list[Deviation],
     since: dict[int, int],
     facts: HoldFacts,
     now: int,
@@ -294,7 +294,7 @@ def test_nothing_is_done_that_is_not_allowed_due_and_in_a_window(
 
 @given(POLICIES, FOUND, st.dictionaries(st.integers(0, 5), SECONDS), SECONDS)
 def test_whatever_is_allowed_is_done_when_it_rested_for_it(
-    policy: Reconcile, found: list[FoundDeviation], since: dict[int, int], now: int
+    policy: Reconcile, found: list[Deviation], since: dict[int, int], now: int
 ) -> None:
     """A rest ends at the first moment at which something is done, and not a moment later."""
     memory = Memory(

@@ -5,7 +5,7 @@ from replan.reconciling.api import (
     BrokersDown,
     CopyingReplica,
     DeclaredByList,
-    Deviation,
+    ListedDeviation,
     LoopState,
     LoopStatus,
     Next,
@@ -47,7 +47,7 @@ def at_rest() -> LoopStatus:
 def acting() -> LoopStatus:
     """It replaces what a broker has that is down; something was changed elsewhere, by whoever chooses strange names."""
     deviations = (
-        Deviation(
+        ListedDeviation(
             DOWN,
             Subject("orders", 7),
             NOW - 2400,
@@ -56,18 +56,18 @@ def acting() -> LoopStatus:
             observed=(1, 2, 4),
             drift="broker-down",
         ),
-        Deviation(
+        ListedDeviation(
             DOWN, Subject("ledger", 0), NOW - 2400, NOW - 600, DeclaredByList(), (4, 1), (4, 1)
         ),
-        Deviation(CHANGED, Subject(HOSTILE, 0), NOW - 90, None, NotAllowed(), (1, 2), (2, 1)),
-        Deviation(
+        ListedDeviation(CHANGED, Subject(HOSTILE, 0), NOW - 90, None, NotAllowed(), (1, 2), (2, 1)),
+        ListedDeviation(
             DeviationKind.STALE_THROTTLE,
             Subject(broker=2, detail="leader.replication.throttled.rate=1000"),
             NOW - 60,
             NOW + 3540,
             TooEarly(),
         ),
-        Deviation(None, Subject("gone", 3), NOW - 90_000, None, PersonActs()),
+        ListedDeviation(None, Subject("gone", 3), NOW - 90_000, None, PersonActs()),
     )
     return LoopStatus(
         at=NOW,

@@ -26,9 +26,9 @@ from replan.applying.api import (
 from replan.errors import Exit
 from replan.model.api import (
     BrokerId,
-    LogFound,
     PartitionState,
     Prices,
+    ProbedLog,
     ProbeFailure,
     ProbeProblem,
     ReplicaLog,
@@ -80,7 +80,7 @@ def of_prices() -> Said:
 
 
 def recovery() -> Recovery:
-    logs: dict[BrokerId, LogFound] = {
+    logs: dict[BrokerId, ProbedLog] = {
         TWO: ReplicaLog(1500, 2, leader_epoch=3, epochs={0: 1000, 2: 1500}),
         THREE: ReplicaLog(3000, 0, leader_epoch=3, epochs={0: 3000}),
         FOUR: ProbeFailure(ProbeProblem.OFFLINE, 56, "KAFKA_STORAGE_ERROR"),

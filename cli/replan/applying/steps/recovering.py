@@ -102,7 +102,7 @@ from replan.model.control_plane import (
 from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.replica_logs import LogReader, LogsFound, ProbeFailure, ReplicaLog
+from replan.model.replica_logs import LogReader, ProbedLogs, ProbeFailure, ReplicaLog
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import named_partitions, partition_rows
 from replan.planning.plans.origins import Origin
@@ -111,14 +111,14 @@ from replan.planning.recovery.candidates import lost
 from replan.planning.recovery.probing import Probing
 from replan.planning.recovery.recovery import Recovery
 
-NOTHING_EARLIER: Mapping[TopicPartition, LogsFound] = {}
+NOTHING_EARLIER: Mapping[TopicPartition, ProbedLogs] = {}
 
 
 def with_logs(
     reader: LogReader,
     snapshot: Snapshot,
     names: Iterable[TopicPartition],
-    earlier_logs: Mapping[TopicPartition, LogsFound] = NOTHING_EARLIER,
+    earlier_logs: Mapping[TopicPartition, ProbedLogs] = NOTHING_EARLIER,
 ) -> Snapshot:
     """The snapshot with what the live replicas of these partitions say of their logs.
 
@@ -136,8 +136,8 @@ def with_logs(
 def probe(
     reader: LogReader,
     wanted: Mapping[TopicPartition, Collection[BrokerId]],
-    earlier_logs: Mapping[TopicPartition, LogsFound] = NOTHING_EARLIER,
-) -> dict[TopicPartition, LogsFound]:
+    earlier_logs: Mapping[TopicPartition, ProbedLogs] = NOTHING_EARLIER,
+) -> dict[TopicPartition, ProbedLogs]:
     """What the replicas of partitions on these brokers hold, or why that is not known."""
     probing = Probing(wanted, earlier_logs)
     probing.with_ends(reader.log_ends(probing.ends_wanted()))
@@ -150,7 +150,7 @@ NOT_FINAL_FOR_RECOVERIES = frozenset(
     {ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS}
 )
 """Rejections that say: look again."""
-NOTHING_SAID: LogsFound = {}
+NOTHING_SAID: ProbedLogs = {}
 
 
 class Measured(End, frozen=True):
@@ -360,7 +360,7 @@ def _elected(
     return writer.elect(names, kind)
 
 
-def _better(recovery: Recovery, logs: LogsFound) -> tuple[BrokerId, ...]:
+def _better(recovery: Recovery, logs: ProbedLogs) -> tuple[BrokerId, ...]:
     """The brokers that said they have more than the plan knew, and than the chosen one."""
     planned = {c.broker: c.known_log for c in recovery.candidates}
     chosen = planned[recovery.chosen]
@@ -402,7 +402,7 @@ def _listed(state: PartitionState) -> Replicas:
 
 
 def lost_records(
-    recovery: Recovery, log: ReplicaLog, later: LogsFound = NOTHING_SAID
+    recovery: Recovery, log: ReplicaLog, later: ProbedLogs = NOTHING_SAID
 ) -> int | None:
     """What a new leader's log lacks of all that was known: at least; None where it does not show any more.
 
@@ -423,7 +423,7 @@ def lost_records(
     return others + max(0, own.end - max(kept, own.start))
 
 
-def evidence_differs(recovery: Recovery, logs: LogsFound) -> Hold | End | None:
+def evidence_differs(recovery: Recovery, logs: ProbedLogs) -> Hold | End | None:
     """Why what replicas say now is not what the plan was made of; None where it is."""
     silent: list[BrokerId] = []
     for candidate in recovery.candidates:
@@ -452,7 +452,7 @@ def waits_until(job: Job, ledger: Ledger, since: Mapping[TopicPartition, float])
 
 def logs_for_tick(
     reader: LogReader, job: Job, ledger: Ledger, look: Look
-) -> dict[TopicPartition, LogsFound]:
+) -> dict[TopicPartition, ProbedLogs]:
     """What the logs hold that a tick is decided by; nothing is asked where it needs none."""
     logs = to_probe(job, ledger, look)
     return probe(reader, logs) if logs else {}

@@ -32,7 +32,7 @@ from replan.applying.request_memory import RequestMemory
 from replan.model.configs import ConfigResource, SettingName
 from replan.model.control_plane import Answer, ClusterReader, ClusterWriter, Rejected, Wanted
 from replan.model.names import TopicPartition
-from replan.model.replica_logs import LogsFound
+from replan.model.replica_logs import ProbedLogs
 from replan.planning.plans.origins import Origin
 from replan.planning.plans.plan import Plan
 
@@ -72,7 +72,7 @@ class StepInput(Struct, frozen=True):
     """Topics and brokers of which a setting may still change by an earlier request."""
     leaderless_since: Mapping[TopicPartition, float] = field(default_factory=dict)
     """As far as this process has seen."""
-    logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
+    logs: Mapping[TopicPartition, ProbedLogs] = field(default_factory=dict)
     """What replicas said last while they had no leader, as far as this process has seen."""
 
     def refusal(self, subject: RequestSubject) -> Rejected | None:

@@ -67,7 +67,7 @@ from replan.model.declared.placement import MoveThrottle
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.replica_logs import LogsFound
+from replan.model.replica_logs import ProbedLogs
 from replan.planning.plans.moves import Move
 from replan.planning.plans.requests import Request
 
@@ -217,7 +217,7 @@ class RunState(Struct, frozen=True, kw_only=True):
     """Brokers with rates set by replan that no look has found."""
     leaderless_since: Mapping[TopicPartition, float] = field(default_factory=dict)
     """Partitions to recover."""
-    leaderless_logs: Mapping[TopicPartition, LogsFound] = field(default_factory=dict)
+    leaderless_logs: Mapping[TopicPartition, ProbedLogs] = field(default_factory=dict)
     """What their replicas said last, while they had no leader."""
     others: OtherCopies = field(default_factory=OtherCopies)
     step_holds: Mapping[RequestSubject, HoldReason] = field(default_factory=dict)

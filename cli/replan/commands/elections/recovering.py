@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from replan.applying.views.outcome import Outcome
     from replan.commands.inputs.target import Connection
     from replan.model.names import BrokerId, TopicPartition
-    from replan.model.replica_logs import LogsFound
+    from replan.model.replica_logs import ProbedLogs
     from replan.model.snapshot import Snapshot
     from replan.planning.elections.recover import RecoveryElections, RecoveryRequest
     from replan.planning.plans.plan import Plan
@@ -193,7 +193,7 @@ def _desired(path: Path, *, required: bool) -> "dict[TopicPartition, BrokerId]":
     return {name: of.leader for name, of in entries.items() if of.leader is not None}
 
 
-def _earlier_logs(path: Path | None) -> "dict[TopicPartition, LogsFound]":
+def _earlier_logs(path: Path | None) -> "dict[TopicPartition, ProbedLogs]":
     if path is None:
         return {}
     from replan.snapshots.files import read_snapshot

@@ -14,7 +14,7 @@ from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
 from replan.model.names import BrokerId, TopicPartition
 from replan.model.partition import PartitionState
-from replan.model.replica_logs import LogsFound
+from replan.model.replica_logs import ProbedLogs
 from replan.model.snapshot import Snapshot
 from replan.planning.elections.election_plan import election_plan, kept_placement
 from replan.planning.elections.selection import (
@@ -33,7 +33,7 @@ from replan.planning.recovery.choose import RecoveryWish
 from replan.planning.recovery.recovery import RecoveryMethod
 from replan.planning.safety.refusals import SafetyRules
 
-NOTHING_KNOWN: Mapping[TopicPartition, LogsFound] = {}
+NOTHING_KNOWN: Mapping[TopicPartition, ProbedLogs] = {}
 
 
 class RecoveryRequest(Struct, frozen=True):
@@ -80,7 +80,7 @@ def recovery_elections(
     snapshot: Snapshot,
     placement: Placement | None,
     allowed: Mapping[Measure, int],
-    earlier_logs: Mapping[TopicPartition, LogsFound] = NOTHING_KNOWN,
+    earlier_logs: Mapping[TopicPartition, ProbedLogs] = NOTHING_KNOWN,
 ) -> RecoveryElections:
     """Plan them; `earlier_logs`: logs that an earlier snapshot knew, for what is lost.
 

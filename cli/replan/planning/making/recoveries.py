@@ -12,7 +12,7 @@ from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
 from replan.model.declared.recovery import RecoveryStrategy
 from replan.model.names import TopicPartition
-from replan.model.replica_logs import LogsFound
+from replan.model.replica_logs import ProbedLogs
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.reasons import Refusal, RefusalRule
 from replan.planning.recovery.candidates import Candidate, candidates
@@ -61,7 +61,7 @@ def declared_wishes(placement: Placement, snapshot: Snapshot) -> dict[TopicParti
 def recoveries(
     snapshot: Snapshot,
     wishes: Mapping[TopicPartition, RecoveryWish],
-    earlier_logs: Mapping[TopicPartition, LogsFound] | None = None,
+    earlier_logs: Mapping[TopicPartition, ProbedLogs] | None = None,
 ) -> Recoveries:
     """Choose a leader for each partition without one that is wished for; those with a leader are left out.
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from replan.documents.typed import BrokerIds, Form, Int64, ValidBrokerId
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
-from replan.model.replica_logs import LogFound, LogsFound, ReplicaLog
+from replan.model.replica_logs import ProbedLog, ProbedLogs, ReplicaLog
 
 
 class Candidate(Struct, frozen=True):
@@ -24,7 +24,7 @@ class Candidate(Struct, frozen=True):
     broker: BrokerId
     alive: bool
     registered: bool = True
-    log: LogFound | None = None
+    log: ProbedLog | None = None
     """None where it was not asked, as it is not live."""
     eligible: bool = False
     """In the ISR or the ELR: it has every acknowledged record, and Kafka elects it as soon as it is back."""
@@ -78,10 +78,10 @@ class Loss(Form, frozen=True):
 
 def candidates(
     state: PartitionState,
-    logs: LogsFound,
+    logs: ProbedLogs,
     live: Collection[BrokerId],
     registered: Collection[BrokerId],
-    earlier_logs: LogsFound | None = None,
+    earlier_logs: ProbedLogs | None = None,
 ) -> tuple[Candidate, ...]:
     """The replicas of a partition in list order.
 

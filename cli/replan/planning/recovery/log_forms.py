@@ -8,7 +8,7 @@ from replan.documents.typed import Form, Int32, Int64, ValidBrokerId
 from replan.model.names import BrokerId
 from replan.model.replica_logs import (
     NO_LEADER_EPOCH,
-    LogFound,
+    ProbedLog,
     ProbeFailure,
     ProbeProblem,
     ReplicaLog,
@@ -43,7 +43,7 @@ class LogForm(Form, frozen=True, kw_only=True):
             raise ValueError(": expected an `end` or a `problem`, one of them")
 
 
-def log_form(broker: BrokerId, log: LogFound) -> LogForm:
+def log_form(broker: BrokerId, log: ProbedLog) -> LogForm:
     """A log as it is written."""
     if isinstance(log, ProbeFailure):
         return LogForm(broker=broker, problem=log.problem, code=log.code, reason=log.reason)
@@ -58,7 +58,7 @@ def log_form(broker: BrokerId, log: LogFound) -> LogForm:
     )
 
 
-def read_log(form: LogForm) -> LogFound:
+def read_log(form: LogForm) -> ProbedLog:
     """A log as it was written."""
     if form.problem is not None or form.end is None:
         return ProbeFailure(form.problem or ProbeProblem.SILENT, form.code, form.reason)
@@ -103,7 +103,7 @@ def candidate_form(candidate: Candidate) -> CandidateForm:
     )
 
 
-def _log_form(broker: BrokerId, log: LogFound | None) -> LogForm | None:
+def _log_form(broker: BrokerId, log: ProbedLog | None) -> LogForm | None:
     return None if log is None else log_form(broker, log)
 
 

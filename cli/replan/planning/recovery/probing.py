@@ -22,8 +22,8 @@ from replan.model.replica_logs import (
     NO_LEADER_EPOCH,
     EpochEnd,
     LogEnd,
-    LogFound,
-    LogsFound,
+    ProbedLog,
+    ProbedLogs,
     ProbeFailure,
     ReplicaLog,
 )
@@ -104,7 +104,7 @@ class Probing:
     def __init__(
         self,
         wanted: Mapping[TopicPartition, Collection[BrokerId]],
-        earlier_logs: Mapping[TopicPartition, LogsFound],
+        earlier_logs: Mapping[TopicPartition, ProbedLogs],
     ) -> None:
         self._wanted = wanted
         self._earlier = {name: _epochs(earlier_logs.get(name, {})) for name in wanted}
@@ -151,12 +151,12 @@ class Probing:
                 else:
                     self._replicas[name][broker].answers[epoch] = answer
 
-    def logs(self) -> dict[TopicPartition, LogsFound]:
+    def logs(self) -> dict[TopicPartition, ProbedLogs]:
         """What all answers mean."""
         return {name: self._logs_of(name) for name in self._wanted}
 
-    def _logs_of(self, name: TopicPartition) -> LogsFound:
-        logs: dict[BrokerId, LogFound] = dict(self._failed[name])
+    def _logs_of(self, name: TopicPartition) -> ProbedLogs:
+        logs: dict[BrokerId, ProbedLog] = dict(self._failed[name])
         for broker, replica in self._replicas[name].items():
             log = replica.log()
             if log is not None:
@@ -164,7 +164,7 @@ class Probing:
         return dict(sorted(logs.items()))
 
 
-def _epochs(logs: LogsFound) -> list[int]:
+def _epochs(logs: ProbedLogs) -> list[int]:
     """All epochs that are known to be in these logs."""
     return sorted({e for log in logs.values() if isinstance(log, ReplicaLog) for e in log.epochs})
 

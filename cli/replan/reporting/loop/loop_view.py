@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from replan.model.names import BrokerId
-from replan.reconciling.status import Deviation, LoopStatus, Round, Running, Tally
+from replan.reconciling.status import ListedDeviation, LoopStatus, Round, Running, Tally
 from replan.reporting.lines import Tone
 from replan.reporting.loop.loop_words import (
     DEVIATION_WORDS,
@@ -260,7 +260,7 @@ def _due(due_at: float | None, at: float) -> LoopCell:
     return "now" if due_at <= at else Moment(due_at)
 
 
-def _deviation(deviation: Deviation, at: float) -> tuple[LoopCell, ...]:
+def _deviation(deviation: ListedDeviation, at: float) -> tuple[LoopCell, ...]:
     return (
         subject_text(deviation.subject),
         DEVIATION_WORDS[deviation.kind],

@@ -27,7 +27,7 @@ from replan.model.configs import (
 )
 from replan.model.control_plane import ReplicaName
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
-from replan.model.replica_logs import LogsFound, ReplicaLog
+from replan.model.replica_logs import ProbedLogs, ReplicaLog
 from replan.model.snapshot import TOPICS_SCHEMA, Features, Snapshot, partitions_table
 from replan.simulator.client_view import broker_configs, broker_shown, topic_settings
 from replan.simulator.cluster.disks import (
@@ -272,7 +272,7 @@ def check(cluster: ClusterState) -> None:
             raise ValueError(f"{partition_name}: {problem}")
 
 
-def with_probed_logs(world: World, logs: Mapping[TopicPartition, LogsFound]) -> World:
+def with_probed_logs(world: World, logs: Mapping[TopicPartition, ProbedLogs]) -> World:
     """The world in which replicas have the logs that they said they had; the best of each partition is the main one."""
     sizes, epochs, parted = dict(world.sizes), dict(world.epochs), dict(world.parted)
     for name, by_broker in logs.items():

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from replan.model.api import (
     BrokerId,
-    LogFound,
     PartitionState,
+    ProbedLog,
     ProbeFailure,
     ProbeProblem,
     ReplicaLog,
@@ -42,7 +42,7 @@ def log(end: int, epoch: int = 0, **earlier: int) -> ReplicaLog:
 
 
 def chosen(
-    logs: Mapping[int, LogFound],
+    logs: Mapping[int, ProbedLog],
     wish: RecoveryWish,
     *,
     listed: tuple[int, ...] = (1, 2, 3),
@@ -248,7 +248,7 @@ Members = st.sets(st.sampled_from([1, 2, 3])).map(lambda of: tuple(sorted(of)))
     Logs, Members, Members, st.sampled_from([RecoveryMethod.BALANCED, RecoveryMethod.AGGRESSIVE])
 )
 def test_the_chosen_log_is_the_best_and_nobody_better_may_return(
-    logs: dict[int, LogFound], isr: tuple[int, ...], last: tuple[int, ...], method: RecoveryMethod
+    logs: dict[int, ProbedLog], isr: tuple[int, ...], last: tuple[int, ...], method: RecoveryMethod
 ) -> None:
     found = chosen(logs, RecoveryWish(method), isr=isr, last=last)
 
