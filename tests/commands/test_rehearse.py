@@ -1,12 +1,15 @@
 """`replan rehearse` through the command line: what it reads, what it writes, how it exits."""
 
+import fcntl
 import json
 import os
 import pty
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -110,6 +113,7 @@ def test_a_page_is_written_to_a_file(folder: Path) -> None:
 
 def test_a_person_at_a_terminal_sees_how_far_it_is_until_it_ends(folder: Path) -> None:
     terminal, errors = pty.openpty()
+    fcntl.ioctl(errors, termios.TIOCSWINSZ, struct.pack("4H", 24, 20, 0, 0))
     slowly = ("--network", "200KB/s", "--fault", "metadata 1s behind at 0s")
     done = subprocess.run(
         [sys.executable, "-m", "replan", "rehearse", "plan.json", *slowly],
@@ -123,8 +127,10 @@ def test_a_person_at_a_terminal_sees_how_far_it_is_until_it_ends(folder: Path) -
     shown = os.read(terminal, 100_000).decode()
     os.close(terminal)
     assert done.returncode == 0
-    assert re.search(r"\r\x1b\[K.*: \d of 4 steps done", shown)
+    assert re.search(r"\r\x1b\[K.*: \d of", shown)
     assert shown.endswith("\r\x1b[K")
+    passing = shown[shown.index("\r\x1b[K") :].split("\r\x1b[K")
+    assert max(map(len, passing)) < 20, "the next one overwrites one row alone"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ from replan.wording import visible
 
 Color = Literal["auto", "always", "never"]
 _PASSING = "\r\x1b[K"
+USUAL_COLUMNS = 80
+"""Of a terminal that does not say how many it has."""
 FIRST_SECONDS = 10.0
 REMINDER_SECONDS = 60.0
 """When it is said for the first time that something takes long, and how often afterwards."""
@@ -177,9 +179,10 @@ def is_live(stream: TextIO | None) -> bool:
 
 
 def note_passing(text: str) -> None:
-    """Show on a live terminal what is under way, in a line that the next one overwrites; an empty one ends it."""
+    """Show on a live terminal what is under way, in one row that the next one overwrites; an empty one ends it."""
     if is_live(sys.stderr):
-        _print(sys.stderr, _PASSING + visible(text))
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns or USUAL_COLUMNS
+        _print(sys.stderr, _PASSING + visible(text)[: columns - 1])
 
 
 def save(text: str, path: Path) -> None:
