@@ -20,9 +20,9 @@ from replan.reconciling.api import (
 )
 from replan.reporting.api import (
     DEVIATION_WORDS,
-    HELD,
+    LOOP_REASON_WORDS,
     LOOP_STATE_WORDS,
-    RESULTS,
+    ROUND_RESULT_WORDS,
     Counts,
     Moment,
     PageLink,
@@ -77,7 +77,7 @@ def test_each_reason_state_and_kind_has_words_of_its_own() -> None:
     assert {type(why) for why in WHY_NOTS} == set(get_args(WhyNot))
     assert LOOP_STATE_WORDS.keys() == set(LoopState)
     assert DEVIATION_WORDS.keys() == {*DeviationKind, None}
-    assert RESULTS.keys() == set(RoundResult)
+    assert ROUND_RESULT_WORDS.keys() == set(RoundResult)
     texts = [str(r) for r in REASONS] + [why_not_text(w) for w in (None, *WHY_NOTS)]
     states = [state_text(msgspec.structs.replace(at_rest(), state=state)) for state in LoopState]
     assert len({*texts, *states}) == len(texts) + len(states)
@@ -88,6 +88,11 @@ def test_what_is_due_is_due_now_and_not_some_minutes_ago() -> None:
     kinds, each = differs.tables
     assert [row[3] for row in kinds.rows] == ["now", "never", Moment(NOW + 3540), "never"]
     assert "now" in [row[5] for row in each.rows]
+    status = acting()
+    assert status.next is not None
+    coming = msgspec.structs.replace(status.next, round_at=NOW - 23, acts_at=NOW - 23)
+    facts = view_of(msgspec.structs.replace(status, next=coming), NOW).blocks[0].facts
+    assert [fact.cells[0] for fact in facts if "next" in fact.name] == ["now", "now"]
 
 
 def test_the_terminal_says_what_differs_since_when_and_what_comes_next() -> None:
@@ -185,5 +190,5 @@ def test_every_kind_and_state_has_a_sample_always() -> None:
 
 
 def test_every_reason_has_a_name_where_many_are_summed_up() -> None:
-    assert set(HELD) == set(get_args(LoopReason))
-    assert len(set(HELD.values())) == len(HELD)
+    assert set(LOOP_REASON_WORDS) == set(get_args(LoopReason))
+    assert len(set(LOOP_REASON_WORDS.values())) == len(LOOP_REASON_WORDS)

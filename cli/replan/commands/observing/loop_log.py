@@ -7,7 +7,7 @@ from replan.reconciling.status import LoopReason, LoopStatus, Round, utc
 from replan.reporting.loop.loop_words import (
     DEVIATION_WORDS,
     LOOP_STATE_WORDS,
-    RESULTS,
+    ROUND_RESULT_WORDS,
     state_text,
 )
 from replan.wording import count, duration, listed, size
@@ -47,8 +47,8 @@ class LoopLog:
         took = duration(max(0.0, ended.ended_at - ended.began_at))
         kinds = listed(DEVIATION_WORDS[kind] for kind in ended.kinds)
         text = (
-            f"round {ended.number:,} {RESULTS[ended.result]} after {took}: {kinds}; {count(ended.moves, 'move')}, "
-            f"{size(ended.bytes)}"
+            f"round {ended.number:,} {ROUND_RESULT_WORDS[ended.result]} after {took}: {kinds}; "
+            f"{count(ended.moves, 'move')}, {size(ended.bytes)}"
         ) + (f"; {ended.text}" if ended.text else "")
         _say("round", status, text, {"round": msgspec.to_builtins(ended)})
 

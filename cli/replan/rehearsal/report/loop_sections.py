@@ -13,7 +13,12 @@ from replan.rehearsal.watched import Missed
 from replan.reporting.blocks import Block, Column, Heading, Item, Items, OnPage, Table, Title
 from replan.reporting.json_report import json_report
 from replan.reporting.lines import Span, Tone, line
-from replan.reporting.loop.loop_words import DEVIATION_WORDS, HELD, LOOP_STATE_WORDS, RESULTS
+from replan.reporting.loop.loop_words import (
+    DEVIATION_WORDS,
+    LOOP_REASON_WORDS,
+    LOOP_STATE_WORDS,
+    ROUND_RESULT_WORDS,
+)
 from replan.wording import DAY_SECONDS, count, duration, listed, size
 
 LOOP_KIND = "replan.reconcileRehearsal"
@@ -115,7 +120,7 @@ def _cells(of: KindTotal | None, right: str) -> tuple[str, ...]:
 def _held(held: Sequence[HeldTotal]) -> Table:
     rows = [
         (
-            HELD[type(total.reason)],
+            LOOP_REASON_WORDS[type(total.reason)],
             f"{total.times:,}",
             duration(total.seconds),
             duration(total.longest_seconds),
@@ -134,7 +139,7 @@ def _rounds(acting: LoopOutcome) -> Table:
             f"{done.number:,}",
             time_since_start(done.began_at - acting.began_at),
             duration(max(0.0, done.ended_at - done.began_at)),
-            RESULTS[done.result],
+            ROUND_RESULT_WORDS[done.result],
             f"{done.moves:,}",
             size(done.bytes),
             listed(DEVIATION_WORDS[kind] for kind in done.kinds),

@@ -1,4 +1,4 @@
-"""The same in a terminal: what `replan status` says of a loop, and the message of a change of its state."""
+"""A loop in a terminal, as `replan status` shows it; and the message of a change of its state."""
 
 from collections.abc import Iterator, Sequence
 

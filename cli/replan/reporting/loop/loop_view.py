@@ -15,7 +15,7 @@ from replan.reporting.lines import Tone
 from replan.reporting.loop.loop_words import (
     DEVIATION_WORDS,
     LOOP_STATE_WORDS,
-    RESULTS,
+    ROUND_RESULT_WORDS,
     state_text,
     subject_text,
     why_not_text,
@@ -145,14 +145,15 @@ def _facts(status: LoopStatus) -> Iterator[LoopFact]:
         yield LoopFact("mode", ("dry run: it only watches, and changes nothing",))
     if status.next is not None:
         coming = status.next
-        yield LoopFact("next look", (Moment(coming.round_at),))
+        yield LoopFact("next look", (_due(coming.round_at, status.at),))
         if coming.acts_at is None:
             yield LoopFact("acts next", ("never, if nothing changes",))
         else:
             why = listed(DEVIATION_WORDS[kind] for kind in coming.kinds)
             number = count(coming.count, "deviation")
             yield LoopFact(
-                "acts next", (Moment(coming.acts_at), f"{number}: {why}" if why else number)
+                "acts next",
+                (_due(coming.acts_at, status.at), f"{number}: {why}" if why else number),
             )
     if status.source is not None:
         commit = f"commit {status.source.commit[:SHORT]}" if status.source.commit else ""
@@ -254,7 +255,7 @@ def _tally(tally: Tally, at: float) -> tuple[LoopCell, ...]:
 
 
 def _due(due_at: float | None, at: float) -> LoopCell:
-    """When it is put right; a time that has come is `now`."""
+    """When it comes; a time that has come is `now`."""
     if due_at is None:
         return "never"
     return "now" if due_at <= at else Moment(due_at)
@@ -292,7 +293,7 @@ def _round(done: Round, plans: frozenset[str]) -> tuple[LoopCell, ...]:
         f"{done.number:,}",
         Moment(done.began_at),
         duration(max(0.0, done.ended_at - done.began_at)),
-        RESULTS[done.result],
+        ROUND_RESULT_WORDS[done.result],
         listed(DEVIATION_WORDS[kind] for kind in done.kinds),
         f"{done.moves:,}",
         size(done.bytes),

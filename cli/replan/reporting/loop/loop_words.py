@@ -60,7 +60,7 @@ DEVIATION_WORDS: dict[DeviationKind | None, str] = {
     None: "for a person",
 }
 
-RESULTS: dict[RoundResult, str] = {
+ROUND_RESULT_WORDS: dict[RoundResult, str] = {
     RoundResult.DONE: "done",
     RoundResult.PARTLY: "done in part",
     RoundResult.CANCELLED: "cancelled",
@@ -68,7 +68,7 @@ RESULTS: dict[RoundResult, str] = {
     RoundResult.FAILED: "failed",
 }
 
-HELD: dict[type[LoopReason], str] = {
+LOOP_REASON_WORDS: dict[type[LoopReason], str] = {
     LeaseHeld: "another loop works",
     Failed: "placement or cluster could not be read",
     SomebodyPaused: "paused",
