@@ -51,6 +51,14 @@ class Project:
         seen = snapshot(states, registered=brokers(6, "abc", fenced=brokers_))
         write_snapshot(seen, self.cluster)
 
+    def begin_something_else(self) -> None:
+        """Leave an application of another placement open, whose copy waits for a broker that is down."""
+        (self.work / "other.yaml").write_text(
+            "version: 1\nassignments: {orders: {partitions: {0: [1, 2, 5]}}}\n"
+        )
+        waits = ("--fault", "kill 5 at 0s", "--give-up-after", "5s")
+        assert self.replan("apply", "-f", "other.yaml", "--auto-approve", *waits) == 4
+
     def branch(self, name: str, placement: str) -> None:
         """A branch with another placement."""
         git("switch", "--quiet", "--create", name, folder=self.work)

@@ -169,6 +169,10 @@ def test_one_pull_request_replaces_a_broker_in_lists_and_is_closed_once_it_is_ba
     reconcile(project)
     assert len(project.forge.posts) == 1
     assert git("rev-parse", "replan-proposal", folder=project.bare) == first
+    project.begin_something_else()
+    reconcile(project)
+    assert pull.get("state") != "closed", "the round has not looked"
+    assert project.replan("abandon", "--cancel-copies") == 0
     project.down()
     reconcile(project)
     assert pull["state"] == "closed"

@@ -95,6 +95,10 @@ def test_one_merge_request_replaces_a_broker_in_lists_and_is_closed_once_it_is_b
     assert "0: [1, 2, 6]   # kept" in proposed
     assert reconcile(2) == first
     assert len(project.forge.posts) == 1
+    project.begin_something_else()
+    reconcile(4)
+    assert request.get("state") != "closed", "the round has not looked"
+    assert project.replan("abandon", "--cancel-copies") == 0
     project.down()
     reconcile(0)
     assert request["state"] == "closed"
