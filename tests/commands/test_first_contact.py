@@ -116,6 +116,17 @@ def test_what_is_wrong_or_worth_a_look_is_named(
     assert "orders-1" in text
 
 
+def test_why_a_journal_cannot_be_read_is_said(
+    cluster: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.with_name("cluster.json.journal").write_text("something else\n")
+    assert run(["doctor", "--simulated", str(cluster)]) == 2
+    said = next(line for line in capsys.readouterr().out.splitlines() if " journal " in line)
+    assert "1 journal that cannot be read (" in said
+    assert "cluster.json.journal:1: damaged journal" in said
+    assert "more" not in said
+
+
 @pytest.mark.parametrize("reach", ["--simulated", "--snapshot"])
 @pytest.mark.parametrize(
     ("moves", "key", "wanted"),

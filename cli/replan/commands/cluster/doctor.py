@@ -120,8 +120,8 @@ def _journal(
 
     try:
         ledger = read_journal(cluster, connection, snapshot.cluster_id).ledger
-    except (BadFile, ClusterRefused, ClusterUnreachable):
-        yield Check(CheckKind.JOURNAL, Level.WRONG, 1)
+    except (BadFile, ClusterRefused, ClusterUnreachable) as problem:
+        yield Check(CheckKind.JOURNAL, Level.WRONG, 1, (str(problem).splitlines()[0],))
         return
     yield Check(CheckKind.JOURNAL, Level.OK)
     yield from _journal_topics(cluster, connection)

@@ -222,7 +222,7 @@ CHECK_WORDS: Mapping[CheckKind, tuple[str, str, str]] = {
     CheckKind.JOURNAL: (
         "journal",
         "that cannot be read",
-        "Describe and Read on its topic; see Permissions in `replan docs operations`",
+        "`replan journal show` says what to do; of ACLs see Permissions in `replan docs operations`",
     ),
     CheckKind.JOURNAL_TOPIC: (
         "flaw",
