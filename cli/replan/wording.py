@@ -119,7 +119,7 @@ def left_out(number: int, noun: str = "", way_out: str = "") -> list[str]:
 
 
 def first_line(problem: Exception) -> str:
-    """The first line of what a library says; the rest is its own calls."""
+    """The first line of what an error says: the rest is what to do, or a library's own calls."""
     return (str(problem).strip().splitlines() or [type(problem).__name__])[0]
 
 

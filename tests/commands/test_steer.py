@@ -181,6 +181,9 @@ def test_what_throttles_other_tools_goes_on_with_the_same_command(folder: Path) 
         while shown not in replan("throttle", "show", *SIMULATED, folder=folder).stdout:
             assert process.poll() is None
         assert interrupted(process)[0] == 130
+    refused = replan("abandon", *SIMULATED, folder=folder)
+    assert refused.returncode == 4
+    assert "1 copy of the application still runs: orders-0; nothing was given up" in refused.stderr
     given_up = replan("abandon", "--unthrottled", *SIMULATED, folder=folder)
     assert given_up.returncode == 0
     assert "throttled" not in (folder / "cluster.json").read_text()

@@ -468,8 +468,9 @@ def check_no_copies(ledger: Ledger, reader: ClusterReader, copies: RunningCopies
     if names:
         copying = sorted(set(names))
         named = ", ".join(capped(list(map(str, copying)), limit=NAMES_SHOWN))
+        verb = "runs" if len(copying) == 1 else "run"
         raise Held(
-            f"{count(len(copying), 'copy')} of the application still run: {named}; nothing was given up\n"
+            f"{count(len(copying), 'copy')} of the application still {verb}: {named}; nothing was given up\n"
             "Three ways on: --cancel-copies cancels those of the application; --unthrottled lets them run on without a "
             "throttle; `replan cancel` takes back all that is not finished."
         )

@@ -7,6 +7,7 @@ from replan.commands.frame.output import result
 from replan.commands.inputs.options import AS, ExitZero
 from replan.commands.inputs.target import Connection, JournaledTarget
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
+from replan.wording import first_line
 
 if TYPE_CHECKING:
     from replan.applying.views.by_journal import OwnedThrottle
@@ -77,7 +78,7 @@ def _live(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]"
     try:
         snapshot = connection.control_plane.observe()
     except ClusterRefused as problem:
-        yield unreadable_check(str(problem).splitlines()[0])
+        yield unreadable_check(first_line(problem))
         return
     yield from cluster_checks(snapshot, _why_silent(connection, snapshot))
     yield from _journal(cluster, connection, snapshot)
@@ -121,7 +122,7 @@ def _journal(
     try:
         ledger = read_journal(cluster, connection, snapshot.cluster_id).ledger
     except (BadFile, ClusterRefused, ClusterUnreachable) as problem:
-        yield Check(CheckKind.JOURNAL, Level.WRONG, 1, (str(problem).splitlines()[0],))
+        yield Check(CheckKind.JOURNAL, Level.WRONG, 1, (first_line(problem),))
         return
     yield Check(CheckKind.JOURNAL, Level.OK)
     yield from _journal_topics(cluster, connection)

@@ -27,7 +27,7 @@ from replan.planning.plans.plan import Plan
 from replan.planning.plans.reasons import Facts, left_out_text
 from replan.planning.safety.plan_laws import require_lawful
 from replan.reporting.plans.plan_context import NOTHING_BESIDE, Pending, PlanContext, own_text
-from replan.wording import count, duration
+from replan.wording import count, duration, first_line
 
 
 class PlanView(Struct, frozen=True):
@@ -146,7 +146,7 @@ def pending_since(named: str, files: Sequence[Path], make: Callable[[Placement],
     try:
         made = make(replace(placement_at(named, files), limits={}))
     except (BadPlacement, WrongCluster, UnsafePlan) as problem:
-        return Pending(named, problem=str(problem).partition("\n")[0])
+        return Pending(named, problem=first_line(problem))
     return Pending(named, {move.partition: move.target for move in made.moves})
 
 
