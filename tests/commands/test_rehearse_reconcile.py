@@ -90,7 +90,11 @@ def test_a_page_is_written_and_the_cluster_file_stays_as_it_is(folder: Path) -> 
         ),
         (
             ("rehearse", "plan.json", "-f", "placement.yaml"),
-            "-f goes with --reconcile; leave it out",
+            "-f and --for go with --reconcile; leave them out",
+        ),
+        (
+            ("rehearse", "plan.json", "--for", "3d"),
+            "-f and --for go with --reconcile; leave them out",
         ),
         (
             ("rehearse", "--reconcile"),

@@ -62,6 +62,13 @@ def test_without_a_policy_it_reports_and_proposes(folder: Path) -> None:
     assert list((folder / "out").iterdir()) == []
 
 
+@pytest.mark.parametrize("option", ["--ref", "--path"])
+def test_what_names_a_place_in_a_repository_goes_with_one(folder: Path, option: str) -> None:
+    """Otherwise another placement would be what the cluster is kept as."""
+    done = replan("reconcile", "--once", option, "payments", *TO, folder=folder)
+    assert (done.returncode, done.stderr) == (1, "replan: --ref and --path go with --git\n")
+
+
 def test_a_dry_run_writes_nothing(folder: Path) -> None:
     change(folder)
     there = sorted(folder.rglob("*"))

@@ -44,11 +44,19 @@ def reconcile(
         ),
     ] = None,
     ref: Annotated[
-        str, typer.Option(metavar="REF", help="With --git: the branch or tag that is read.")
-    ] = "main",
+        str | None,
+        typer.Option(
+            metavar="REF", show_default="main", help="With --git: the branch or tag that is read."
+        ),
+    ] = None,
     path: Annotated[
-        str, typer.Option(metavar="PATH", help="With --git: the file or folder that is read in it.")
-    ] = ".",
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            show_default=".",
+            help="With --git: the file or folder that is read in it.",
+        ),
+    ] = None,
     every: Every = REST_SECONDS,
     once: Annotated[
         bool, typer.Option("--once", help="One round, and end; for a scheduled job.")
@@ -95,6 +103,8 @@ def reconcile(
     given = [] if git is not None else placement_files(files, cluster)
     if git is not None and files:
         raise BadUsage("-f and --git contradict each other; name one of them")
+    if git is None and (ref is not None or path is not None):
+        raise BadUsage("--ref and --path go with --git")
     applying = pace.settings(watched=False)
     applying = applying.on_a_real_clock() if cluster.is_real else applying
     settings = LoopSettings(
@@ -105,7 +115,7 @@ def reconcile(
         applying=replace(applying, moment=timestamp_now),
     )
     with (
-        _placements(given, git, ref, path) as (read_placement, places),
+        _placements(given, git, ref or "main", path or ".") as (read_placement, places),
         watching.watchers(places) as observer,
         _connected(cluster, observer, settings, once=once) as connection,
     ):

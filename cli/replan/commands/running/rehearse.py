@@ -101,7 +101,7 @@ def rehearse(
         ),
     ] = False,
     length: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--for",
             metavar="DURATION",
@@ -109,7 +109,7 @@ def rehearse(
             show_default="30d",
             help="With --reconcile: how long, e.g. 30d or 12h.",
         ),
-    ] = 30 * DAY_SECONDS,
+    ] = None,
     files: PlacementPaths = None,
     every: Every = REST_SECONDS,
     faults: Faults = None,
@@ -163,10 +163,10 @@ def rehearse(
     if plan_file is None:
         if runs:
             raise BadUsage("--runs goes with PLAN; of --reconcile, name one seed after the other")
-        weeks = _Weeks(files, length, every, faults or (), seed)
+        weeks = _Weeks(files, length or 30 * DAY_SECONDS, every, faults or (), seed)
         return _reconcile(weeks, options, cluster, form, output)
-    if files:
-        raise BadUsage("-f goes with --reconcile; leave it out")
+    if files or length is not None:
+        raise BadUsage("-f and --for go with --reconcile; leave them out")
     return _plan(plan_file, _Tries(faults or (), seed, runs), options, cluster, form, output)
 
 
