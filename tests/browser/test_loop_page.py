@@ -7,7 +7,7 @@ from tests.browser.tools import DESKTOP, PHONE, opened
 from tests.unit.reporting.loop_statuses import HOSTILE, NOW, acting, at_rest, holding
 
 from replan.commands.api import HttpResponse, ListenAddress, LoopServer, serving
-from replan.reporting.api import VIEW_PATH, Counts, render_view
+from replan.reporting.api import VIEW_PATH, LoopCounts, render_view
 
 pytestmark = pytest.mark.browser
 ANY = ListenAddress("127.0.0.1", 0)
@@ -16,7 +16,7 @@ NARROW = {"width": 400, "height": 800}
 
 @pytest.fixture
 def server() -> LoopServer:
-    return LoopServer(Counts())
+    return LoopServer(LoopCounts())
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from replan.model.api import BrokerId, Snapshot
 from replan.planning.api import Plan
 from replan.reconciling.api import LoopState, LoopStatus, Proposal
 from replan.rehearsal.api import Release, run_loop
-from replan.reporting.api import Counts
+from replan.reporting.api import LoopCounts
 from replan.simulator.api import KillBroker
 
 pytestmark = pytest.mark.browser
@@ -65,7 +65,7 @@ def test_a_broker_that_dies_is_seen_waited_for_and_replaced(
     placement = reader(tmp_path)(
         RULE, "throttles: {moves: {rate: 1MB/s}}", "reconcile: {putRight: {brokerDown: 30m}}"
     )
-    server = LoopServer(Counts())
+    server = LoopServer(LoopCounts())
     paced = Paced(server)
     loop = threading.Thread(
         target=run_loop,

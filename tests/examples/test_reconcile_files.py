@@ -17,7 +17,7 @@ from tests.unit.reporting.loop_statuses import acting, at_rest
 from replan.commands.api import LoopServer
 from replan.model.api import DeviationKind
 from replan.reconciling.api import LoopState, RoundResult
-from replan.reporting.api import PERSON, Counts
+from replan.reporting.api import PERSON, LoopCounts
 
 FILES = Path(__file__).parents[2] / "examples" / "reconcile"
 RULES: list[dict[str, Any]] = [
@@ -41,7 +41,7 @@ LABELS = {
 @pytest.fixture(scope="module")
 def served() -> set[str]:
     """Names of all samples that a loop serves."""
-    server = LoopServer(Counts())
+    server = LoopServer(LoopCounts())
     names = set[str]()
     for status in (at_rest(), acting()):
         server.changed(status)
@@ -169,7 +169,7 @@ def test_a_pod_is_nobody_and_writes_nothing_but_its_own_folders(name: str) -> No
 def test_probes_ask_what_is_served() -> None:
     pod = pods()["deployment"]
     (replan,) = pod["containers"]
-    server = LoopServer(Counts())
+    server = LoopServer(LoopCounts())
     server.changed(at_rest())
     for probe in ("livenessProbe", "readinessProbe"):
         answer = server.respond(replan[probe]["httpGet"]["path"])

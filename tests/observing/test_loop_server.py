@@ -12,12 +12,12 @@ from tests.unit.reporting.loop_statuses import HOSTILE, NOW, acting, at_rest, ho
 from replan.commands.api import KEPT_PLANS, HttpResponse, LoopServer
 from replan.planning.api import Plan, digest, make_plan
 from replan.reconciling.api import LoopState, LoopStatus, Next
-from replan.reporting.api import Counts, policy, silence_of
+from replan.reporting.api import LoopCounts, policy, silence_of
 
 
 @pytest.fixture
 def server() -> LoopServer:
-    return LoopServer(Counts())
+    return LoopServer(LoopCounts())
 
 
 def answer(server: LoopServer, path: str) -> HttpResponse:

@@ -23,7 +23,7 @@ from replan.reporting.api import (
     LOOP_REASON_WORDS,
     LOOP_STATE_WORDS,
     ROUND_RESULT_WORDS,
-    Counts,
+    LoopCounts,
     Moment,
     PageLink,
     drawn,
@@ -165,7 +165,7 @@ def test_a_document_can_be_read_back() -> None:
 
 
 def test_what_ended_before_this_process_is_not_counted() -> None:
-    counts, first = Counts(), acting()
+    counts, first = LoopCounts(), acting()
     counts.add(first)
     assert sum(counts.rounds.values()) == 0
     ended = Round(8, NOW, NOW + 9, RoundResult.DONE, (DOWN,), 5, 10**9, "78" * 32)
@@ -181,7 +181,7 @@ def test_what_ended_before_this_process_is_not_counted() -> None:
 
 def test_every_kind_and_state_has_a_sample_always() -> None:
     for of in (at_rest(), acting(), holding()):
-        found = {m.name: list(m.samples) for m in metrics_of(of, Counts())}
+        found = {m.name: list(m.samples) for m in metrics_of(of, LoopCounts())}
         states = {labels["state"]: value for labels, value in found["replan_reconcile_state"]}
         assert states.keys() == {state.value for state in LoopState}
         assert [s for s, value in states.items() if value] == [of.state.value]

@@ -24,7 +24,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
 from replan.reconciling.status import KEPT_ROUNDS, LoopState, LoopStatus, encode_status
-from replan.reporting.loop.loop_metrics import Counts, metrics_of
+from replan.reporting.loop.loop_metrics import LoopCounts, metrics_of
 from replan.reporting.loop.loop_page import VIEW_PATH, policy, render_loop_page, render_view
 from replan.reporting.loop.loop_view import PATIENCE_SECONDS, plan_path, silence_of
 from replan.reporting.page import POLICY, html_document
@@ -41,7 +41,7 @@ KEPT_PLANS = KEPT_ROUNDS + 1
 class LoopServer:
     """Keeps what was last said of a loop, and answers from that: an answer asks the loop for nothing."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: LoopCounts) -> None:
         self.counts = counts
         self._lock = Lock()
         self._status: LoopStatus | None = None

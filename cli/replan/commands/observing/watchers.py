@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from replan.model.snapshot import Snapshot
     from replan.planning.plans.plan import Plan
     from replan.reconciling.status import LoopState, LoopStatus, Proposal
-    from replan.reporting.loop.loop_metrics import Counts
+    from replan.reporting.loop.loop_metrics import LoopCounts
 
 NOTIFY_VARIABLE = "REPLAN_NOTIFY_URL"
 
@@ -60,12 +60,12 @@ class Watching(Struct, frozen=True):
         Raises BadUsage and BadFile, and ReplanError where nobody can listen.
         """
         from replan.commands.observing.loop_log import LoopLog
-        from replan.reporting.loop.loop_metrics import Counts
+        from replan.reporting.loop.loop_metrics import LoopCounts
 
         if self.log_format == "json":
             notes_as_json()
         with ExitStack() as stack:
-            watchers = Watchers(LoopLog(), Counts())
+            watchers = Watchers(LoopLog(), LoopCounts())
             if self.notify:
                 from replan.commands.observing.notify import Notifier, web_hook
 
@@ -87,7 +87,7 @@ class Watching(Struct, frozen=True):
 class Watchers:
     """The observer of a loop: hands on what it hears, and waits for nobody."""
 
-    def __init__(self, log: "LoopLog", counts: "Counts") -> None:
+    def __init__(self, log: "LoopLog", counts: "LoopCounts") -> None:
         self.log, self.counts = log, counts
         self.server: LoopServer | None = None
         self.notifier: Notifier | None = None

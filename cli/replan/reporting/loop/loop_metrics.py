@@ -26,7 +26,7 @@ class Metric(Struct, frozen=True):
     """It only grows, until the process starts again."""
 
 
-class Counts(Struct):
+class LoopCounts(Struct):
     """What only grows; kept by whoever observes, since a status tells no more than the last rounds."""
 
     rounds: dict[RoundResult, int] = field(default_factory=lambda: dict.fromkeys(RoundResult, 0))
@@ -55,7 +55,7 @@ class Counts(Struct):
         self._last = max(self._last, newest)
 
 
-def metrics_of(status: LoopStatus, counts: Counts) -> Iterator[Metric]:
+def metrics_of(status: LoopStatus, counts: LoopCounts) -> Iterator[Metric]:
     """All metrics of a loop."""
     yield Metric(
         "replan_reconcile_info",
@@ -163,7 +163,7 @@ def _running(running: Running | None) -> Iterator[Metric]:
     )
 
 
-def _counts(status: LoopStatus, counts: Counts) -> Iterator[Metric]:
+def _counts(status: LoopStatus, counts: LoopCounts) -> Iterator[Metric]:
     yield Metric(
         "replan_reconcile_rounds_begun",
         "Rounds that this process began, those at rest among them.",

@@ -79,7 +79,7 @@ class LoopBlock(msgspec.Struct, frozen=True):
     tables: tuple[LoopTable, ...] = ()
 
 
-class View(msgspec.Struct, frozen=True, rename="camel"):
+class LoopView(msgspec.Struct, frozen=True, rename="camel"):
     """All that is shown."""
 
     title: str
@@ -105,7 +105,7 @@ def plan_path(digest: str) -> str:
     return f"plans/{digest}.html"
 
 
-def view_of(status: LoopStatus, now: float, plans: frozenset[str] = frozenset()) -> View:
+def view_of(status: LoopStatus, now: float, plans: frozenset[str] = frozenset()) -> LoopView:
     """What there is to show; `now`: on the clock of its times, `plans`: digests of the plans that have a page."""
     word, tone = LOOP_STATE_WORDS[status.state]
     name = status.cluster_name or status.cluster_id or "no cluster yet"
@@ -115,7 +115,7 @@ def view_of(status: LoopStatus, now: float, plans: frozenset[str] = frozenset())
         LoopBlock("What differs", *_differs(status)),
         LoopBlock("The last rounds that did something", *_rounds(status, plans)),
     )
-    return View(
+    return LoopView(
         title=f"replan reconcile: {name}",
         cluster=name,
         at=status.at,
