@@ -5,6 +5,7 @@ import threading
 import urllib.parse
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 from tests.kafka.harness.layout import free_ports
@@ -13,15 +14,23 @@ from replan.kafka.api import TokenEndpoint, fetch_token, retriable, token_provid
 
 # "replan:hush" in base64, as RFC 6749 2.3.1 wants it.
 BASIC = "Basic cmVwbGFuOmh1c2g="
+ANSWERED_WITH = {"/elsewhere": 302, "/too-often": 429}
 
 
 class Issuer(BaseHTTPRequestHandler):
     """Answers as the path says, and counts the tokens it issues."""
 
     issued = 0
+    sent_on: ClassVar[list[str]] = []
 
     def do_POST(self) -> None:  # the base class's spelling
         form = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        if self.path in ANSWERED_WITH:
+            self.send_response(ANSWERED_WITH[self.path])
+            self.send_header("Location", "/token")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         right = self.headers["Authorization"] == BASIC
         right = right and form.get("grant_type") == ["client_credentials"]
         Issuer.issued += 1
@@ -36,6 +45,11 @@ class Issuer(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        """Of one that was sent on."""
+        Issuer.sent_on.append(self.headers["Authorization"])
+        self.send_error(405)
 
     def log_message(self, *_arguments: object) -> None:
         """Say nothing."""
@@ -74,6 +88,7 @@ def test_a_token_is_used_until_it_is_old(issuer: str) -> None:
     [
         ("/token", "wrong", "it answered 401 Unauthorized"),
         ("/odd", "hush", "its answer has no access_token"),
+        ("/elsewhere", "hush", "it answered 302 Found"),
     ],
 )
 def test_an_endpoint_that_gives_no_token_is_named(
@@ -85,6 +100,14 @@ def test_an_endpoint_that_gives_no_token_is_named(
         fetch_token(endpoint(issuer + path, word))
 
     assert refused.value.args[0] == f"no token from {issuer}{path}: {why}"
+    assert not Issuer.sent_on
+
+
+def test_an_endpoint_that_is_asked_too_often_may_answer_later(issuer: str) -> None:
+    from kafka.errors import KafkaConnectionError
+
+    with pytest.raises(KafkaConnectionError, match="429"):
+        fetch_token(endpoint(f"{issuer}/too-often"))
 
 
 def test_the_secret_does_not_show() -> None:

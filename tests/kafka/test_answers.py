@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from tests.commandline import replan
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 from tests.kafka.harness.layout import free_ports
 
+from replan.errors import ClusterRefused
 from replan.kafka.api import (
     LISTS_PER_REQUEST,
     PAGE,
@@ -97,6 +99,27 @@ def test_a_run_of_wanted_rows_that_is_one_longer_than_a_page_is_read_whole() -> 
         connected.look(Wanted(partitions=[T0]))  # now it is known how many there are
 
         assert sorted(connected.look(Wanted(partitions=wanted)).partitions) == wanted
+
+
+@pytest.mark.parametrize("largest", [1, 700])
+def test_wanted_rows_are_read_whole_where_brokers_cut_pages_shorter(largest: int) -> None:
+    """A row that is missing would be taken for a partition that was deleted."""
+    shape = Shape(partitions=20_000, per_topic=20_000)
+    wanted = [TopicPartition("t00000", n) for n in (*range(0, 1500, 100), 12_000)]
+    with FakeCluster(shape) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        cluster.trouble.largest_page = largest
+        connected.look(Wanted(partitions=[T0]))
+
+        for _ in range(2):
+            assert sorted(connected.look(Wanted(partitions=wanted)).partitions) == wanted
+
+
+def test_where_replicas_lie_is_not_taken_from_an_answer_that_says_no() -> None:
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        cluster.trouble.log_dirs_code = 31
+
+        with pytest.raises(ClusterRefused, match="DescribeLogDirs is not permitted"):
+            connected.look(Wanted(places_of={ONE: [T0]}))
 
 
 def test_the_pages_of_named_topics_go_on_within_the_topic_at_which_the_last_one_ended() -> None:

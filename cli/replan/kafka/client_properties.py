@@ -2,7 +2,7 @@
 
 Both clients of replan take what comes out, in librdkafka's spelling, so one connection is never secured otherwise than
 the other. Certificates and keys of a keystore go through OpenSSL's program, since no library that replan needs reads
-PKCS12; they are never written to a disk.
+PKCS12; on Linux they are never written to a disk.
 
 Tools that share a file with replan may know keys that replan does not. A key about security that is ignored is a
 risk, a connection that is verified by one and not by the other; so each of them is understood or refused by name.
@@ -39,6 +39,7 @@ _OWN_HANDLERS = frozenset(
         "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
     }
 )
+_KEY = re.compile(r"[\w.-]+")
 _OPTION = re.compile(r'\s*([\w.]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;"]+)')
 _PASSWORDS = {"username": "sasl.username", "password": "sasl.password"}
 _TOKENS = {
@@ -264,7 +265,9 @@ def _parse(file: Path) -> dict[str, str]:
             continue
         key, equals, value = stripped.partition("=")
         key = key.strip()
-        if not equals or not key:
+        if not equals or not _KEY.fullmatch(
+            key
+        ):  # what follows `KEY:` may be a secret with a = in it
             raise BadFile(f"{file}:{number}: not KEY=VALUE")
         if key in properties:
             raise BadFile(f"{file}:{number}: {key} stands twice; keep one of them")
@@ -284,10 +287,10 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _addresses(bootstrap: str) -> tuple[Address, ...]:
-    addresses = tuple(_address(part.strip()) for part in bootstrap.split(",") if part.strip())
+    addresses = dict.fromkeys(_address(p.strip()) for p in bootstrap.split(",") if p.strip())
     if not addresses:
         raise BadUsage("--bootstrap-server: no address; give HOST:PORT[,HOST:PORT...]")
-    return addresses
+    return tuple(addresses)
 
 
 def _address(text: str) -> Address:

@@ -4,14 +4,15 @@ TLS always goes through an `ssl.SSLContext` built here, so that a wrong file sho
 as a lost connection. Keys that replan cannot honour are refused by name. Values never stand in a message.
 """
 
+import os
 import re
 import ssl
 import subprocess
-import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -139,11 +140,8 @@ def _decoded(keys: Mapping[str, str]) -> dict[str, Any]:
     decode: Any = getattr(getattr(ssl, "_ssl", None), "_test_decode_cert", None)
     with (
         suppress(OSError, ValueError, TypeError, KeyError),
-        tempfile.TemporaryDirectory() as folder,
+        _as_file(Path(location) if location else keys["ssl.certificate.pem"]) as path,
     ):
-        path = Path(location or Path(folder) / "certificate.pem")
-        if not location:
-            path.write_text(keys["ssl.certificate.pem"], encoding="ascii")
         return dict(decode(str(path)))
     return {}
 
@@ -214,28 +212,23 @@ def _own_certificate(keys: Keys, context: ssl.SSLContext) -> None:
     if certificate is None or key is None:
         present, missing = ("ssl.key", "ssl.certificate") if key else ("ssl.certificate", "ssl.key")
         raise UnsupportedKey(f"{missing}.location is missing; {present}.* needs it")
-    with tempfile.TemporaryDirectory(prefix="replan-tls-") as folder:  # mode 0700
-        chain = _as_file(certificate, Path(folder) / "certificate.pem")
-        private = _as_file(key, Path(folder) / "key.pem")
-        _check_password(private, password)
+    encrypted = _is_encrypted(key)
+    if encrypted and not password:
+        raise UnsupportedKey(
+            "ssl.key.password is missing; the private key of ssl.key.* is encrypted"
+        )
+    with _as_file(certificate) as chain, _as_file(key) as private:
         _load(
             "ssl.certificate.* and ssl.key.*",
             # An empty password fails on an encrypted key; None would ask at the terminal.
             lambda: context.load_cert_chain(chain, private, password=password or ""),
-            encrypted=_is_encrypted(private),
+            encrypted=encrypted,
         )
 
 
-def _check_password(key: Path, password: str | None) -> None:
-    if not password and _is_encrypted(key):
-        raise UnsupportedKey(
-            "ssl.key.password is missing; the private key of ssl.key.* is encrypted"
-        )
-
-
-def _is_encrypted(key: Path) -> bool:
+def _is_encrypted(key: str | Path) -> bool:
     try:
-        return b"ENCRYPTED" in key.read_bytes()
+        return b"ENCRYPTED" in (key.encode() if isinstance(key, str) else key.read_bytes())
     except OSError:  # loading it says why
         return False
 
@@ -254,11 +247,17 @@ def _pem_or_file(keys: Keys, prefix: str) -> str | Path | None:
     return None if location is None else Path(location)
 
 
-def _as_file(source: str | Path, spare: Path) -> Path:
+@contextmanager
+def _as_file(source: str | Path) -> Iterator[Path]:
+    """A path at which OpenSSL reads it, once; what is a value is put into memory, and on no disk where Linux runs."""
     if isinstance(source, Path):
-        return source
-    spare.write_text(source, encoding="ascii")
-    return spare
+        yield source
+        return
+    in_memory = hasattr(os, "memfd_create")  # Linux
+    with os.fdopen(os.memfd_create("pem"), "w+b") if in_memory else TemporaryFile() as file:
+        file.write(source.encode())
+        file.seek(0)
+        yield Path(f"/dev/fd/{file.fileno()}")
 
 
 def _with_newlines(pem: str) -> str:

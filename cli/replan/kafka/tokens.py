@@ -19,6 +19,8 @@ from replan.kafka.property_keys import Secretive
 
 _LIMIT_SECONDS = 10.0
 _SERVER_ERRORS = 500
+_PASSING = frozenset({408, 429})
+"""What a client is answered that may ask again: too slow, or too often."""
 _USED_SHARE = 0.8
 """A token is renewed after this share of its life."""
 
@@ -58,6 +60,13 @@ class _Provider(AbstractTokenProvider):  # type: ignore[misc]  # kafka-python ha
         return self._extensions
 
 
+class _NotElsewhere(urllib.request.HTTPRedirectHandler):
+    """The secret goes to the address in the user's file, and to none that an answer names."""
+
+    def redirect_request(self, *_asked: object) -> None:
+        return None
+
+
 def fetch_token(endpoint: TokenEndpoint) -> tuple[str, float]:
     """Ask for a token; returns it and the seconds that it lives.
 
@@ -78,17 +87,16 @@ def fetch_token(endpoint: TokenEndpoint) -> tuple[str, float]:
         },
     )
     context = ssl.create_default_context(cafile=endpoint.ca_file)
+    ask = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context), _NotElsewhere)
     try:
-        with urllib.request.urlopen(request, timeout=_LIMIT_SECONDS, context=context) as answer:  # noqa: S310
+        with ask.open(request, timeout=_LIMIT_SECONDS) as answer:
             said = json.load(answer)
         return str(said["access_token"]), float(said.get("expires_in", 300))
     except urllib.error.HTTPError as problem:
         with problem:
             text = f"no token from {_without_secrets(endpoint.url)}: it answered {problem.code} {problem.reason}"
-        kind = (
-            SaslAuthenticationFailedError if problem.code < _SERVER_ERRORS else KafkaConnectionError
-        )
-        raise kind(text) from problem
+        passes = problem.code in _PASSING or problem.code >= _SERVER_ERRORS
+        raise (KafkaConnectionError if passes else SaslAuthenticationFailedError)(text) from problem
     except OSError as problem:
         why = problem.reason if isinstance(problem, urllib.error.URLError) else problem
         raise KafkaConnectionError(

@@ -138,6 +138,10 @@ class Trouble:
     """Topics and brokers that the answers to writes leave out."""
     default_rates: bool = False
     """Whether brokers tell the rates that nobody has set, as Kafka's defaults."""
+    log_dirs_code: int = 0
+    """What every question for log directories is answered with, if not with them."""
+    largest_page: int = 2000
+    """How many partitions one page has at most (max.request.partition.size.limit)."""
     unequal_sizes: bool = False
     """Whether the replicas of a partition have different sizes, and each broker has the largest of some."""
 
@@ -342,7 +346,7 @@ class FakeCluster:
 
     def _partitions(self, _broker: int, _version: int, asked: Any) -> bytes:
         """DescribeTopicPartitions: a page, from the cursor on."""
-        left = min(asked.response_partition_limit, 2000)
+        left = min(asked.response_partition_limit, self.trouble.largest_page)
         start = ("", 0)
         if asked.cursor is not None:
             start = (asked.cursor.topic_name, asked.cursor.partition_index)
@@ -565,6 +569,8 @@ class FakeCluster:
         return codes.pop(0) if codes else 0
 
     def _log_dirs(self, broker: int, version: int, asked: Any) -> bytes:
+        if self.trouble.log_dirs_code:
+            return struct.pack(">ih", 0, self.trouble.log_dirs_code) + _array([]) + b"\0"
         if asked.topics is None:
             if broker not in self._logs:
                 self._logs[broker] = _array(list(self._all_logs(broker)))

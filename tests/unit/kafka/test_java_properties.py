@@ -1,6 +1,7 @@
 """Files that Kafka's own tools take: the Java client's spelling is understood as librdkafka's is, for both clients."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,30 @@ def test_a_pkcs12_file_is_opened_for_both_clients(
     assert found.librdkafka["ssl.certificate.pem"].startswith("-----BEGIN CERTIFICATE-----\n")
     assert not any(key.startswith("ssl.keystore") for key in found.librdkafka)
     assert "PRIVATE" not in repr(found)
+
+
+def test_the_key_of_a_keystore_is_written_to_no_disk(tmp_path: Path, keystore: Path) -> None:
+    """It has no password any more."""
+    file = tmp_path / "client.properties"
+    file.write_text(
+        f"security.protocol=SSL\nssl.keystore.location={keystore}\nssl.keystore.password={SECRET}\n"
+    )
+    program = """
+import os, sys
+from pathlib import Path
+from replan.kafka.client_properties import client_properties, principal_of
+def written(event, arguments):
+    if event == "open" and isinstance(arguments[0], str) and arguments[2] & (os.O_WRONLY | os.O_RDWR):
+        print(arguments[0])
+sys.dont_write_bytecode = True
+sys.addaudithook(written)
+print(principal_of(client_properties("kafka1:9093", Path(sys.argv[1]))))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(file)], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.split() == ["User:CN=replan"]
 
 
 def test_pem_in_javas_spelling_is_a_file_or_a_value(pem: Path, tmp_path: Path) -> None:

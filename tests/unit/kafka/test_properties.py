@@ -48,6 +48,11 @@ def test_without_a_file_the_connection_is_plain() -> None:
     assert (found.client_id, found.tls, found.sasl) == ("replan", None, None)
 
 
+def test_an_address_that_is_given_twice_is_one() -> None:
+    """Where all addresses refuse, the command ends at once; each is counted once."""
+    assert len(client_properties("kafka1:9092, kafka1:9092,kafka2:9092", None).addresses) == 2
+
+
 def test_the_addresses_of_the_command_line_win_over_those_of_the_file(tmp_path: Path) -> None:
     found = read(tmp_path, "bootstrap.servers=elsewhere:1\n")
 
@@ -167,7 +172,16 @@ def test_what_cannot_be_mapped_is_refused_by_name(tmp_path: Path) -> None:
     check_cases(Path(__file__).parent / "goldens" / "properties.txt", told)
 
 
-@pytest.mark.parametrize("line", [f"sasl.password={HIDDEN}", f"nonsense {HIDDEN}", f"={HIDDEN}"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"sasl.password={HIDDEN}",
+        f"nonsense {HIDDEN}",
+        f"={HIDDEN}",
+        f"ssl.key.password: {HIDDEN}==",
+        f"ssl.key.password {HIDDEN}=",
+    ],
+)
 def test_a_refusal_shows_no_secret(tmp_path: Path, line: str) -> None:
     with pytest.raises(BadFile) as refused:
         read(tmp_path, f"{PLAIN}{line}")

@@ -248,7 +248,9 @@ def places_question(wanted: Collection[TopicPartition]) -> NamedQuestion:
     def decode(body: memoryview, version: int) -> dict[TopicPartition, LogPlace]:
         serving: dict[TopicPartition, tuple[str, int]] = {}
         future: dict[TopicPartition, tuple[str, int]] = {}
-        for told in RESPONSES[DescribeLogDirs.API_KEY][version].decode(body).results:
+        answer = RESPONSES[DescribeLogDirs.API_KEY][version].decode(body)
+        raise_for(answer.error_code, None)
+        for told in answer.results:
             for topic in told.topics:
                 for log in topic.partitions:
                     places = future if log.is_future_key else serving

@@ -32,7 +32,15 @@ from replan.kafka.reads.log_dirs import (
     sizes_question,
     tells_cordoned,
 )
-from replan.kafka.reads.partitions import Page, PartitionColumns, pages, states, wanted_rows
+from replan.kafka.reads.partitions import (
+    PAGE,
+    Page,
+    PartitionColumns,
+    pages,
+    states,
+    wanted_rows,
+    was_cut,
+)
 from replan.kafka.reads.patience import REQUEST_SECONDS, NamedQuestion, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.broker import Broker
@@ -88,6 +96,8 @@ class EarlierLooks(Struct):
     """As they were listed last: before 4.1 a fenced broker is not listed any more."""
     partitions: dict[str, int] = field(default_factory=dict)
     """How many partitions each topic has."""
+    page: int = PAGE
+    """How many rows brokers give at once, as far as is known."""
     cordoned: dict[BrokerId, bool] = field(default_factory=dict)
     """Whether all directories of a broker were cordoned when it was asked last."""
 
@@ -99,7 +109,7 @@ def read_look(reads: Reads, wanted: Wanted, earlier: EarlierLooks) -> Look:
         ClusterUnreachable: no broker answers within the time of one request.
         ClusterRefused: a broker says no to a whole request.
     """
-    rows = wanted_rows(reads, wanted.partitions, earlier.partitions)
+    rows = wanted_rows(reads, wanted.partitions, earlier.partitions, earlier.page)
     settings = configs.asking_topics(reads, wanted.topics)
     of_home = [running_question(reads), *rows, brokers.brokers_question(), *settings]
     questions = _questions(reads, wanted)
@@ -114,6 +124,9 @@ def read_look(reads: Reads, wanted: Wanted, earlier: EarlierLooks) -> Look:
     for reading, page in zip(rows, pages, strict=True):
         if reading.operation is METADATA:
             earlier.partitions |= {t.name: t.count for t in page.topics if not t.hidden}
+        elif was_cut(reading, page):
+            earlier.page = page.rows
+            return read_look(reads, wanted, earlier)
     told, silent = _told(questions, of_brokers)
     settings_of = {t: of_topic for answer in told_settings for t, of_topic in answer.items()}
     partitions, unclear = agreeing(states(pages, wanted.partitions), listed)

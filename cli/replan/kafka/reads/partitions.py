@@ -219,7 +219,7 @@ def _varint(value: int) -> list[int]:
 
 
 PAGE = 2000
-"""Brokers cut larger pages down to this (max.request.partition.size.limit)."""
+"""Brokers cut larger pages down to this, or to their own max.request.partition.size.limit."""
 ROWS_INSTEAD_OF_A_REQUEST = 1000
 """So many rows that nobody wants cost what one more request costs."""
 _METADATA_VERSION = 12
@@ -255,12 +255,15 @@ def _described(wanted: Sequence[str], cursor: tuple[str, int] | None, page: int)
 
 
 def wanted_rows(
-    reads: Reads, wanted: Collection[TopicPartition], counts: Mapping[str, int]
+    reads: Reads, wanted: Collection[TopicPartition], counts: Mapping[str, int], page: int
 ) -> list[NamedQuestion]:
-    """The questions for some partitions; `counts` has how many partitions topics are known to have."""
+    """The questions for some partitions; `counts` has how many partitions topics are known to have.
+
+    `page`: how many rows brokers give at once, as far as is known.
+    """
     whole, questions = [], []
     for topic, of in by_topic(sorted(wanted)).items():
-        runs = _runs(of)
+        runs = _runs(of, page)
         if counts.get(topic, 0) - len(of) > ROWS_INSTEAD_OF_A_REQUEST * len(runs):
             for first, last in runs:
                 message = _described([topic], (topic, first), last - first + 1)
@@ -285,14 +288,21 @@ def _of_topics(topics: Sequence[str]) -> NamedQuestion:
     return NamedQuestion(METADATA, Question(message, metadata, repeated=True))
 
 
-def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+def was_cut(reading: NamedQuestion, told: Page) -> bool:
+    """Whether a broker gives fewer rows at once than it was asked for by one of `wanted_rows`."""
+    return (
+        told.next is not None and 0 < told.rows < reading.question.message.response_partition_limit
+    )
+
+
+def _runs(numbers: Sequence[int], page: int) -> list[tuple[int, int]]:
     """First and last of what is asked for together; a page is the most that a broker gives at once."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if (
             runs
             and number - runs[-1][1] < ROWS_INSTEAD_OF_A_REQUEST
-            and number - runs[-1][0] < PAGE
+            and number - runs[-1][0] < page
         ):
             runs[-1] = runs[-1][0], number
         else:
