@@ -155,7 +155,8 @@ class Loop:
             every_seconds=settings.every,
         )
         self._failing_since: float | None = None
-        self._proposed: tuple[str, frozenset[str]] | None = None
+        self._proposed: object = None
+        """What the last proposal was made for."""
 
     @property
     def status(self) -> LoopStatus:
@@ -281,10 +282,11 @@ class Loop:
     def _propose(self, looked: Looked, judged: Sequence[Judged], read: Read, now: float) -> None:
         """Propose what policy does not allow, where that is something else than before."""
         wanted = proposable(read.placement, judged, now)
-        key = (read.placement.digest, frozenset(f.key for f in wanted))
-        if key == self._proposed:
+        changes = frozenset((f.key, f.declared, f.observed, f.partitions) for f in wanted)
+        made_for = (read.placement.digest, changes)
+        if made_for == self._proposed:
             return
-        self._proposed = key
+        self._proposed = made_for
         with suppress(UnsafePlan, BadPlacement):  # of which `plan` says more, to whoever asks it
             proposal = proposal_of(read.placement, looked, wanted, read.source.commit)
             self._ports.observer.proposed(proposal)

@@ -78,6 +78,18 @@ def test_a_restart_is_not_proposed_away(read: Reader) -> None:
     assert [p.plan.empty for p in found.proposals] == [True]
 
 
+def test_what_is_changed_once_more_is_proposed_from_where_it_is(read: Reader) -> None:
+    """A plan from where it was before is stale, and would be refused."""
+    twice = [
+        (hour, AlterReassignments(((TopicPartition("orders", 0), order),)))
+        for hour, order in ((1, replicas(1, 3, 2)), (3, replicas(2, 1, 3)))
+    ]
+    faults = tuple(fault for hour, moved in twice for fault in at(hour, SendRequest(moved)))
+    found = heard(read, BY_LIST, faults=faults)
+    originals = [move.original for p in found.proposals for move in p.plan.moves]
+    assert originals == [replicas(1, 3, 2), replicas(2, 1, 3)]
+
+
 def test_what_somebody_changed_is_proposed_to_be_put_back(read: Reader) -> None:
     moved = AlterReassignments(((TopicPartition("orders", 0), replicas(1, 2, 4)),))
     faults = at(1, SendRequest(moved))
