@@ -28,7 +28,7 @@ from replan.applying.api import (
     SavedRate,
     open_applications,
 )
-from replan.errors import BadFile, ClusterRefused, Held
+from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Held
 from replan.kafka.api import JournalTopic, TopicJournal, open_cluster, take_ownership
 from replan.model.api import JOURNAL_TOPIC, LEADER_RATE, BrokerId
 
@@ -262,6 +262,21 @@ def test_a_topic_that_is_deleted_while_it_is_in_use_is_written_again(
     journal.append([rate(1, "6"), Forget(rate(2, "5").key)])
     assert by_key(site.held(name)) == by_key([application("a-1"), rate(1, "6")])
     assert any("deleted while it was in use" in note for note in site.notes)
+
+
+@pytest.mark.parametrize(("code", "failure"), [(29, ClusterRefused), (5, ClusterUnreachable)])
+def test_a_topic_that_a_broker_says_nothing_of_is_not_taken_for_deleted(
+    site: Site, code: int, failure: type[Exception]
+) -> None:
+    journal = site.take("ann")
+    journal.append([application("a-1")])
+    site.cluster.trouble.topic_errors[JOURNAL_TOPIC] = code
+    with pytest.raises(failure):
+        journal.append([rate(1, "5")])
+    site.cluster.trouble.topic_errors.clear()
+    journal.append([rate(2, "5")])
+    assert by_key(site.held()) == by_key([application("a-1"), rate(2, "5")])
+    assert not any("deleted" in note for note in site.notes)
 
 
 def test_it_is_noticed_by_one_that_has_nothing_to_write(site: Site) -> None:

@@ -372,18 +372,20 @@ class FakeCluster:
 
     def _topic(self, topic: int, first: int, end: int, *, eligible: bool) -> bytes:
         name = f"t{topic:05d}"
-        error = 29 if name in self.trouble.hidden else self.trouble.topic_errors.get(name, 0)
-        if error:
+        if error := self._topic_error(name):
             return _missing(name, error)
         head = struct.pack(">h", 0) + _text(name) + uuid.UUID(int=topic + 1).bytes + b"\0"
         rows = self._rows(topic, first, end, eligible=eligible)
         return head + _varint(end - first + 1) + rows + struct.pack(">i", -(2**31)) + b"\0"
 
+    def _topic_error(self, name: str) -> int:
+        return 29 if name in self.trouble.hidden else self.trouble.topic_errors.get(name, 0)
+
     def _kept_topic(self, name: str, *, eligible: bool) -> bytes:
         """One of those with records, or that there is none."""
         topic = self.topics.topics.get(name)
-        if topic is None:
-            return _missing(name, 3)
+        if topic is None or self._topic_error(name):
+            return _missing(name, self._topic_error(name) or 3)
         rows = [
             struct.pack(">hiii", 0, number, -1 if topic.leaderless else topic.replicas[0], 0)
             + _ids(topic.replicas)

@@ -172,7 +172,12 @@ class TopicReader:
 
         Raises ClusterUnreachable, ClusterRefused.
         """
-        topic = self._described(limit_seconds)
+        try:
+            topic = self._described(limit_seconds)
+        except KafkaError as failure:  # which is no word on whether it is there
+            if retriable(failure):
+                raise self._unreadable(failure) from failure
+            raise explained_refusal(METADATA, failure) from failure
         return topic is not None and topic.topic_id == self._id
 
     def inbox(self) -> Sequence[Command]:
@@ -203,12 +208,10 @@ class TopicReader:
                     and patience.waited > leaderless_seconds
                 )
                 if over or not patience.pause():
-                    raise ClusterUnreachable(
-                        f"the journal topic {self.topic} cannot be read: {reason(failure)}"
-                    ) from failure
+                    raise self._unreadable(failure) from failure
 
     def _described(self, limit_seconds: float) -> Any | None:
-        """The topic as the metadata have it; None where there is none."""
+        """The topic as the metadata have it; None where there is none. Raises its error as KafkaError."""
         wanted = Metadata(
             topics=[Metadata.MetadataRequestTopic(name=self.topic)],
             allow_auto_topic_creation=False,
@@ -220,7 +223,10 @@ class TopicReader:
         )
         self.cluster_id = told.cluster_id
         (topic,) = told.topics
-        return None if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else topic
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return None
+        raise_for(topic.error_code, None)
+        return topic
 
     def _find(self, patience_seconds: float | None = None) -> BrokerId | None:
         """The leader of the partition that is read; None where there is no such topic."""
@@ -230,7 +236,6 @@ class TopicReader:
             if self._id is not None:
                 raise self._lost()
             return None
-        raise_for(topic.error_code, None)
         if self._id not in {None, topic.topic_id}:
             raise self._lost()
         self._id, self.partitions = topic.topic_id, len(topic.partitions)
@@ -305,6 +310,11 @@ class TopicReader:
                 f"journal topic {self.topic}, offset {offset}: {problem}\n"
                 "A newer replan wrote it, or another program. Use the newest replan that has worked on this cluster."
             ) from problem
+
+    def _unreadable(self, failure: KafkaError) -> ClusterUnreachable:
+        return ClusterUnreachable(
+            f"the journal topic {self.topic} cannot be read: {reason(failure)}"
+        )
 
     def _lost(self) -> BadFile:
         return BadFile(

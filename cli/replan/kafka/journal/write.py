@@ -17,7 +17,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from replan.applying.journal.records import Record
-from replan.errors import ClusterRefused, ClusterUnreachable, Held, ReplanError
+from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Held, ReplanError
 from replan.kafka.journal.entries import TRANSACTIONAL_ID, entry
 
 _SILENT = logging.getLogger(__name__)
@@ -26,9 +26,17 @@ _SILENT.propagate = False
 
 
 def producer_of(settings: Mapping[str, str], own: Mapping[str, Any]) -> Producer:
-    """A producer that makes no topic, waits for no batch, and writes no log of its own."""
+    """A producer that makes no topic, waits for no batch, and writes no log of its own.
+
+    Raises BadFile where librdkafka cannot do what the client properties ask for: its wheels come without GSSAPI.
+    """
     common = {"allow.auto.create.topics": "false", "linger.ms": 0}
-    return Producer({**settings, **common, **own}, logger=_SILENT)
+    try:
+        return Producer({**settings, **common, **own}, logger=_SILENT)
+    except KafkaException as failure:
+        raise BadFile(
+            f"the client properties do not serve to write the journal topic: {failure.args[0].str()}"
+        ) from failure
 
 
 def write_refusal(topic: str, error: Any, transactional_id: str = "") -> ClusterRefused | None:
@@ -128,6 +136,7 @@ class Transactions:
             if not self._running.ended.wait(limit_seconds):
                 raise ClusterUnreachable(self._silent(limit_seconds))
             self._finish(self._running, raises=False)
+        self._last_error = ""
         self._running = call = _Call(work)
         if not call.ended.wait(limit_seconds):
             raise ClusterUnreachable(self._silent(limit_seconds))
