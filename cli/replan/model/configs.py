@@ -1,6 +1,6 @@
 """Configuration values that replan reads and writes, with where each value comes from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum, StrEnum
 
 from msgspec import Struct
@@ -85,6 +85,16 @@ class SettingName(Struct, frozen=True, order=True):
 
     def __str__(self) -> str:
         return f"{self.key} of {self.scope} {self.name}"
+
+    @property
+    def resource(self) -> ConfigResource:
+        """The topic or broker that it is of."""
+        return self.scope, self.name
+
+
+def brokers_among(resources: Iterable[ConfigResource]) -> set[BrokerId]:
+    """The brokers among topics and brokers."""
+    return {BrokerId(int(name)) for scope, name in resources if scope is ConfigScope.BROKER}
 
 
 def elements(override: str | None) -> tuple[str, ...]:

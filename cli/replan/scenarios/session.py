@@ -70,8 +70,8 @@ class Process:
             raise self._failure
 
     def kill(self) -> None:
-        """Kill it where it sleeps."""
-        if self.end is None:
+        """Kill it where it sleeps, if it lives."""
+        if self.end is None and self._failure is None:
             self._killed = True
             self.resume_until(self._until)
 

@@ -42,9 +42,8 @@ from replan.applying.request_memory import RequestMemory
 from replan.applying.run.looking import Ports, TickReader, way_back_of_cancelled
 from replan.applying.run.opening import closing, copied_bytes, kept, turned
 from replan.applying.steering import for_application, keeps_throttles
-from replan.applying.steps.kinds import KINDS
+from replan.applying.steps.kinds import kinds_of
 from replan.applying.steps.log_moves import copying_within
-from replan.applying.steps.recovering import waits_until
 from replan.applying.throttles import leftovers, unread_lists
 from replan.applying.tick.decide import decide, lingering, may_arrive
 from replan.applying.tick.run_state import (
@@ -412,7 +411,9 @@ class ApplicationRun:
     def _gives_up_at(self) -> float:
         """When this process gives up, if nothing moves until then; a declared wait has an end, and runs before that."""
         state, settings = self._state, self._job.settings
-        moved = max(state.moved_at, waits_until(self._job, state.ledger, state.leaderless_since))
+        job, ledger, since = self._job, state.ledger, state.leaderless_since
+        waits = (kind.waits_until(job, ledger, since) for kind in kinds_of(job.plan))
+        moved = max([state.moved_at, *waits])
         limit, idle = settings.give_up_seconds, self._idle_since
         ends = [] if limit is None else [moved + limit]
         ends += [] if idle is None else [max(moved, idle) + settings.idle_seconds]
@@ -459,7 +460,8 @@ class ApplicationRun:
         state = self._state
         if state.ledger.open or state.admitted or self._throttles_others():
             return True
-        steps = [step for kind in KINDS for step in kind.pending(self._job, state.ledger)]
+        kinds = kinds_of(self._job.plan)
+        steps = [step for kind in kinds for step in kind.pending(self._job, state.ledger)]
         if state.ledger.cancelling:
             return any(step.record is not None for step in steps)
         return bool(len(state.queue) or steps)

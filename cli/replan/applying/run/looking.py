@@ -11,8 +11,7 @@ from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Command
 from replan.applying.observation import Job, TickInput
 from replan.applying.run.opening import plan_back, unfinished
-from replan.applying.steps.log_moves import LOG_MOVES
-from replan.applying.steps.recovering import logs_for_tick
+from replan.applying.steps.kinds import kinds_of, logs_for_tick
 from replan.applying.tick.questions import copying, urgent, wanted_by_tick
 from replan.applying.tick.run_state import RunState
 from replan.applying.views.progress import ProgressListener
@@ -55,7 +54,7 @@ class TickReader(Struct, frozen=True):
     ) -> tuple[TickInput, RunState]:
         """Read what a tick is decided by. Raises ClusterUnreachable and ClusterRefused."""
         job, clock = self.job, self.ports.clock
-        waits = state.copies_waiting or LOG_MOVES.waits(job, state.ledger)
+        waits = state.copies_waiting or _waits_to_copy(job, state.ledger)
         if waits and admitting:
             state = self._now_and_then(state, clock.now())
         now = clock.now()
@@ -105,6 +104,12 @@ class TickReader(Struct, frozen=True):
                 after = neighbours.after(snapshot, self.job.moves.keys(), began, ended, period)
                 state = replace(state, neighbours=after)
         return state
+
+
+def _waits_to_copy(job: Job, ledger: Ledger) -> bool:
+    """Whether any step beside moves that copies has yet to begin."""
+    copying = (kind for kind in kinds_of(job.plan) if kind.copies)
+    return any(step.record is None for kind in copying for step in kind.pending(job, ledger))
 
 
 def way_back_of_cancelled(

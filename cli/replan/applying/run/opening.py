@@ -61,7 +61,7 @@ from replan.applying.journal.records import (
     StepRecord,
 )
 from replan.applying.settings import Settings
-from replan.applying.steps.kinds import KINDS
+from replan.applying.steps.kinds import KINDS, kinds_of
 from replan.applying.views.outcome import (
     PartitionResult,
     Result,
@@ -100,7 +100,7 @@ def finished(plan: Plan, plan_digest: str, ledger: Ledger, cluster: ClusterReade
         return True
     if not ledger.applications(plan_digest):
         return False
-    return all(kind.there(plan, cluster) for kind in KINDS) and _moved(plan, cluster)
+    return all(kind.there(plan, cluster) for kind in kinds_of(plan)) and _moved(plan, cluster)
 
 
 def _moved(plan: Plan, cluster: ClusterReader) -> bool:
@@ -242,7 +242,7 @@ def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
         )
     throttle = None if plan is None else plan.throttle
     stays = dict[str, list[Any]]()
-    for kind in KINDS:
+    for kind in (kind for kind in KINDS if kind.record in ledger.begun):
         for field, of in kind.stays(plan, ledger).items():
             stays.setdefault(field, []).extend(of)
     return Originals(list(topics.values()), throttle=throttle, **stays)
@@ -293,7 +293,7 @@ def unfinished(ledger: Ledger, plan: Plan) -> list[Origin]:
         for name, own in ledger.owned.items()
         if own.asked is not None and own.status not in stays
     ]
-    return moved + [origin for kind in KINDS for origin in kind.goes_back(plan, ledger)]
+    return moved + [origin for kind in kinds_of(plan) for origin in kind.goes_back(plan, ledger)]
 
 
 def plan_back(ledger: Ledger, plan: Plan, snapshot: Snapshot) -> Plan:

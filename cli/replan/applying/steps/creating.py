@@ -142,6 +142,9 @@ class CreateStep(Struct, FromRecord, frozen=True):
 class CreateKind(StepKind[CreateStep]):
     """The kind of step that adds partitions to topics."""
 
+    part = "creates"
+    record = CreateRecord
+
     def steps(self, plan: Plan, ledger: Ledger) -> list[CreateStep]:
         """Those of a plan."""
         records = ledger.steps_of(CreateRecord)
@@ -159,8 +162,6 @@ class CreateKind(StepKind[CreateStep]):
     def there(self, plan: Plan, cluster: ClusterReader) -> bool:
         """Whether all of them are shown."""
         names = {name for create in plan.creates for name in create.partitions}
-        if not names:
-            return True
         look = cluster.look(Wanted(partitions=sorted(names)))
         return not look.unclear and names <= look.partitions.keys()
 

@@ -133,6 +133,8 @@ class LogMoveStep(Struct, FromRecord, frozen=True):
 class LogMoveKind(StepKind[LogMoveStep]):
     """The kind of step that moves replicas between the log directories of their broker."""
 
+    part = "log_moves"
+    record = LogMoveRecord
     copies = True
 
     def steps(self, plan: Plan, ledger: Ledger) -> list[LogMoveStep]:
@@ -151,10 +153,6 @@ class LogMoveKind(StepKind[LogMoveStep]):
                 steps.append(step)
         return steps
 
-    def waits(self, job: Job, ledger: Ledger) -> bool:
-        """Whether any has yet to be asked for."""
-        return any(step.record is None for step in self.pending(job, ledger))
-
     def reads(self, job: Job, ledger: Ledger, _memory: RequestMemory[RequestSubject]) -> Wanted:
         """Their partitions, where their replicas lie, and the rates of their brokers where they are throttled."""
         moves = [step.move for step in self.looked_at(job, ledger)]
@@ -168,8 +166,6 @@ class LogMoveKind(StepKind[LogMoveStep]):
     def there(self, plan: Plan, cluster: ClusterReader) -> bool:
         """Whether each replica lies where it is to lie."""
         names = [m.partition for m in plan.log_moves]
-        if not names:
-            return True
         places = partitions_by_broker(m.replica for m in plan.log_moves)
         look = cluster.look(Wanted(partitions=names, places_of=places))
         return all(_is_moved(m, look) for m in plan.log_moves)

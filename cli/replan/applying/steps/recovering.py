@@ -42,7 +42,7 @@ Of the others a look shows (`judge_cancelled`):
     no leader, our list, which Kafka keeps      cancelled; the plan back refuses the partition by name
 
 Logs are probed through the port (`probe`), in rounds of questions until the best log and all points of parting are
-known; `to_probe` says whose.
+known; `RecoveryKind.logs` says whose.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -312,6 +312,9 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
 class RecoveryKind(StepKind[RecoveringStep]):
     """The kind of step that lets partitions be led again."""
 
+    part = "recoveries"
+    record = RecoveryRecord
+
     def steps(self, plan: Plan, ledger: Ledger) -> list[RecoveringStep]:
         """Those of a plan."""
         records = ledger.steps_of(RecoveryRecord)
@@ -321,11 +324,30 @@ class RecoveryKind(StepKind[RecoveringStep]):
         """Their partitions."""
         return Wanted(partitions=[step.subject for step in self.pending(job, ledger)])
 
+    def logs(
+        self, reader: LogReader, job: Job, ledger: Ledger, look: Look
+    ) -> dict[TopicPartition, ProbedLogs]:
+        """Of all live replicas where something may be asked for, of the leader where one is there."""
+        brokers = dict[TopicPartition, tuple[BrokerId, ...]]()
+        for recovery in (step.recovery for step in self.pending(job, ledger)):
+            state = look.partitions.get(recovery.partition)
+            if state is None or recovery.clean:
+                continue
+            if state.leader is None:
+                brokers[recovery.partition] = tuple(b for b in recovery.original if look.live(b))
+            elif state.leader == recovery.chosen and state.leader_epoch > recovery.leader_epoch:
+                brokers[recovery.partition] = (state.leader,)
+        return probe(reader, brokers) if brokers else {}
+
+    def waits_until(self, job: Job, ledger: Ledger, since: Mapping[TopicPartition, float]) -> float:
+        """When the last of the declared waits that run is over."""
+        recoveries = [step.recovery for step in self.pending(job, ledger)]
+        ends = (since[r.partition] + r.wait_seconds for r in recoveries if r.partition in since)
+        return max(ends, default=-inf)
+
     def there(self, plan: Plan, cluster: ClusterReader) -> bool:
         """Whether each of them has a leader."""
         names = [r.partition for r in plan.recoveries]
-        if not names:
-            return True
         shown = cluster.look(Wanted(partitions=names)).partitions
         return all(n in shown and shown[n].leader is not None for n in names)
 
@@ -438,38 +460,6 @@ def evidence_differs(recovery: Recovery, logs: ProbedLogs) -> Hold | End | None:
         elif now.rank != planned.rank:
             return End(Status.STALE, EvidenceChanged(candidate.broker, planned.rank, now.rank))
     return Hold(LogsSilent(tuple(silent))) if silent else None
-
-
-def waits_until(job: Job, ledger: Ledger, since: Mapping[TopicPartition, float]) -> float:
-    """When the last of the declared waits that run is over; minus infinity where none does.
-
-    `since`: since when partitions have had no leader.
-    """
-    recoveries = [step.recovery for step in RECOVERIES.pending(job, ledger)]
-    ends = (since[r.partition] + r.wait_seconds for r in recoveries if r.partition in since)
-    return max(ends, default=-inf)
-
-
-def logs_for_tick(
-    reader: LogReader, job: Job, ledger: Ledger, look: Look
-) -> dict[TopicPartition, ProbedLogs]:
-    """What the logs hold that a tick is decided by; nothing is asked where it needs none."""
-    logs = to_probe(job, ledger, look)
-    return probe(reader, logs) if logs else {}
-
-
-def to_probe(job: Job, ledger: Ledger, look: Look) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-    """Whose logs a tick needs: all live replicas where something may be asked for, the leader where one is there."""
-    brokers = dict[TopicPartition, tuple[BrokerId, ...]]()
-    for recovery in (step.recovery for step in RECOVERIES.pending(job, ledger)):
-        state = look.partitions.get(recovery.partition)
-        if state is None or recovery.clean:
-            continue
-        if state.leader is None:
-            brokers[recovery.partition] = tuple(b for b in recovery.original if look.live(b))
-        elif state.leader == recovery.chosen and state.leader_epoch > recovery.leader_epoch:
-            brokers[recovery.partition] = (state.leader,)
-    return brokers
 
 
 def _said(recovery: Recovery) -> Iterable[str]:

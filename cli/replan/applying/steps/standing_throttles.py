@@ -37,6 +37,7 @@ from replan.model.configs import (
     ConfigResource,
     ConfigScope,
     SettingName,
+    brokers_among,
     override_of,
     own_value,
 )
@@ -60,10 +61,7 @@ class StandingStep(Struct, FromRecord, frozen=True):
     def judge(self, given: StepInput) -> StepVerdict:
         """By the value that its place shows; nothing is concluded while an earlier request may change that."""
         verdict = self._judged(given)
-        late = (
-            not isinstance(verdict, Ask | Hold)
-            and config_resource_of(self.subject) in given.arriving
-        )
+        late = not isinstance(verdict, Ask | Hold) and self.subject.resource in given.arriving
         return Hold(SettingUnseen()) if late else verdict
 
     def judge_cancelled(self, given: StepInput) -> StepVerdict:
@@ -71,7 +69,7 @@ class StandingStep(Struct, FromRecord, frozen=True):
         verdict = self.judge(given)
         if not isinstance(verdict, Ask):
             return verdict
-        if config_resource_of(self.subject) in given.arriving:
+        if self.subject.resource in given.arriving:
             return Hold(SettingUnseen())
         return suspected(Status.CANCELLED, StaysUnset(self.wanted.before))
 
@@ -105,6 +103,9 @@ class StandingStep(Struct, FromRecord, frozen=True):
 class StandingKind(StepKind[StandingStep]):
     """The kind of step that sets throttles for good."""
 
+    part = "standing"
+    record = StandingRecord
+
     def steps(self, plan: Plan, ledger: Ledger) -> list[StandingStep]:
         """Those of a plan."""
         records = ledger.steps_of(StandingRecord)
@@ -112,9 +113,9 @@ class StandingKind(StepKind[StandingStep]):
 
     def reads(self, job: Job, ledger: Ledger, _memory: RequestMemory[RequestSubject]) -> Wanted:
         """The settings of their topics and brokers."""
-        places = standing_places(job, ledger)
+        places = {step.subject.resource for step in self.pending(job, ledger)}
         topics = {name for scope, name in places if scope is ConfigScope.TOPIC}
-        return Wanted(topics=topics, rates_of=own_brokers(places))
+        return Wanted(topics=topics, rates_of=brokers_among(places))
 
     def there(self, plan: Plan, cluster: ClusterReader) -> bool:
         """Whether each place has its value."""
@@ -150,28 +151,13 @@ STANDING_THROTTLES = StandingKind()
 def _by_setting(
     asks: Iterable[SettingName], answers: Mapping[ConfigResource, Answer]
 ) -> dict[SettingName, Answer]:
-    return {name: answers[of] for name in asks if (of := config_resource_of(name)) in answers}
-
-
-def config_resource_of(name: SettingName) -> ConfigResource:
-    """The topic or broker that it is of."""
-    return name.scope, name.name
-
-
-def own_brokers(places: Iterable[ConfigResource]) -> set[BrokerId]:
-    """The brokers among topics and brokers."""
-    return {BrokerId(int(name)) for scope, name in places if scope is ConfigScope.BROKER}
-
-
-def standing_places(job: Job, ledger: Ledger) -> set[ConfigResource]:
-    """The topics and brokers whose throttles are still to be set for good."""
-    return {config_resource_of(step.subject) for step in STANDING_THROTTLES.pending(job, ledger)}
+    return {name: answers[of] for name in asks if (of := name.resource) in answers}
 
 
 def set_first(holds: Mapping[RequestSubject, HoldReason]) -> dict[ConfigResource, SettingName]:
     """What is to be set before a copy sets anything there: what is on its way; `holds`: why settings wait."""
     names = (n for n, why in holds.items() if isinstance(n, SettingName) and why == SettingUnseen())
-    return {config_resource_of(name): name for name in names}
+    return {name.resource: name for name in names}
 
 
 def first_setting_of(
@@ -206,11 +192,11 @@ def _look_up(look: Look, name: SettingName) -> _Found:
 
 def are_set(standing: Iterable[ThrottleSetting], cluster: ClusterReader) -> dict[SettingName, bool]:
     """Whether the cluster shows the wanted value of each."""
-    places = {config_resource_of(wanted.setting) for wanted in standing}
+    places = {wanted.setting.resource for wanted in standing}
     if not places:
         return {}
     topics = [name for scope, name in places if scope is ConfigScope.TOPIC]
-    look = cluster.look(Wanted(topics=sorted(topics), rates_of=sorted(own_brokers(places))))
+    look = cluster.look(Wanted(topics=sorted(topics), rates_of=sorted(brokers_among(places))))
     settings = {wanted: _look_up(look, wanted.setting) for wanted in standing}
     return {w.setting: f.readable and w.is_after(f.value) for w, f in settings.items()}
 

@@ -17,7 +17,8 @@ The columns that a step goes through: verdict -> agreed -> arrival -> closed -> 
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from math import inf
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -30,9 +31,16 @@ from replan.applying.reasons.holds import Cancelling, Rechecking
 from replan.applying.reasons.reason import EndReason, HoldReason
 from replan.applying.request_memory import RequestMemory
 from replan.model.configs import ConfigResource, SettingName
-from replan.model.control_plane import Answer, ClusterReader, ClusterWriter, Rejected, Wanted
+from replan.model.control_plane import (
+    Answer,
+    ClusterReader,
+    ClusterWriter,
+    Look,
+    Rejected,
+    Wanted,
+)
 from replan.model.names import TopicPartition
-from replan.model.replica_logs import ProbedLogs
+from replan.model.replica_logs import LogReader, ProbedLogs
 from replan.planning.plans.origins import Origin
 from replan.planning.plans.plan import Plan
 
@@ -149,6 +157,10 @@ _S = TypeVar("_S", bound=Step)
 class StepKind(ABC, Generic[_S]):
     """One kind of step."""
 
+    part: ClassVar[str]
+    """The field of a plan that has them."""
+    record: ClassVar[type[StepRecord]]
+    """What is written down of one."""
     copies = False
     """Whether its steps copy: then they need slots and a throttle, and are decided after the moves."""
 
@@ -158,15 +170,28 @@ class StepKind(ABC, Generic[_S]):
 
     def pending(self, job: Job, ledger: Ledger) -> list[_S]:
         """Those that have not ended."""
-        return [step for step in self.steps(job.plan, ledger) if unended(step.record)]
+        there = getattr(job.plan, self.part)
+        return [s for s in self.steps(job.plan, ledger) if unended(s.record)] if there else []
 
     @abstractmethod
     def reads(self, job: Job, ledger: Ledger, memory: RequestMemory[RequestSubject]) -> Wanted:
         """What a look has to show of them."""
 
+    def logs(
+        self, _reader: LogReader, _job: Job, _ledger: Ledger, _look: Look
+    ) -> Mapping[TopicPartition, ProbedLogs]:
+        """What replicas say of their logs that a tick is decided by beside its look; nothing is asked without need."""
+        return {}
+
+    def waits_until(
+        self, _job: Job, _ledger: Ledger, _leaderless_since: Mapping[TopicPartition, float]
+    ) -> float:
+        """Until when no progress is expected, in seconds of the application's clock; minus infinity: no such time."""
+        return -inf
+
     @abstractmethod
     def there(self, plan: Plan, cluster: ClusterReader) -> bool:
-        """Whether the cluster shows all of a plan as they are to be: it was applied before."""
+        """Whether the cluster shows all of a plan that has some as they are to be: it was applied before."""
 
     @abstractmethod
     def requests(self, asks: Mapping[Any, Any]) -> Requests:

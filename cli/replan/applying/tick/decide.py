@@ -98,9 +98,9 @@ from replan.applying.steering import (
     throttle_of,
 )
 from replan.applying.steps.creating import CREATES
-from replan.applying.steps.kinds import KINDS
+from replan.applying.steps.kinds import kinds_of
 from replan.applying.steps.log_moves import LOG_MOVES, LogCopies, log_copies
-from replan.applying.steps.standing_throttles import first_setting_of, set_first, standing_places
+from replan.applying.steps.standing_throttles import STANDING_THROTTLES, first_setting_of, set_first
 from replan.applying.steps.step import (
     AnyKind,
     StepInput,
@@ -392,7 +392,8 @@ def throttles_now(
 ) -> ThrottleTick:
     """What the copies that run or are about to need of throttles."""
     throttle, copies = throttled.throttle, throttled.copies
-    released = standing_places(tick.job, state.ledger)
+    standing = STANDING_THROTTLES.pending(tick.job, state.ledger)
+    released = {step.subject.resource for step in standing}
     keeps = keeps_throttles(throttle, state.ledger.application)
     wanted = WantedThrottles.of([*copies, *throttled.of_others], throttle)
     wanted = replace(wanted, rates={**wanted.rates, **throttled.rates})
@@ -515,7 +516,7 @@ def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     """What is written down and sent now, and the state of the run once it is written down."""
     builder = TickBuilder(tick, state)
     builder.take_up()
-    for kind in KINDS:
+    for kind in kinds_of(tick.job.plan):
         if not kind.copies:
             builder.decide_steps(kind)
     for name in [*state.ledger.open, *sorted(state.admitted), *builder.candidates]:
@@ -558,7 +559,7 @@ class TickBuilder:
         self._throttles = ThrottleTick()
         self._given = step_input(tick, state)
         self._steps: dict[AnyKind, StepsDecided] = {}
-        self._log_copies = LogCopies()
+        self._log_copies: LogCopies | None = None
         self._growing = {s.create.topic for s in CREATES.pending(tick.job, state.ledger)}
         self._first: Mapping[ConfigResource, SettingName] = {}
         """Settings that come before the copies that need their places."""
@@ -682,12 +683,12 @@ class TickBuilder:
         for name, ask in list(self._to_start.items()):
             if not self._admits(name, ask):
                 del self._to_start[name]
-        ledger, plan = self._state.ledger, self._tick.job.plan
-        moving = (
-            self._tick.job.moves.keys() - (ledger.owned.keys() - ledger.open.keys())
-            if plan.log_moves
-            else frozenset()
-        )
+        if self._tick.job.plan.log_moves:
+            self._admit_log_moves()
+
+    def _admit_log_moves(self) -> None:
+        ledger = self._state.ledger
+        moving = self._tick.job.moves.keys() - (ledger.owned.keys() - ledger.open.keys())
         closed = self._nothing_new() or self._admission
         self._log_copies = log_copies(
             self._given, closed, self._slots, frozenset(moving), self._room, self._first
@@ -741,7 +742,7 @@ class TickBuilder:
                 self._throttle,
                 copies_under_throttle(tick, state, admitted, ended),
                 self._other_copies,
-                self._log_copies.rates(self._throttle),
+                self._log_copies.rates(self._throttle) if self._log_copies else {},
             ),
             cancelling=isinstance(self._admission, Cancelling),
         )
@@ -754,9 +755,13 @@ class TickBuilder:
         for name, ask in self._to_start.items():
             if self._throttled(name):
                 self._add(name, ask)
+        if self._log_copies is not None:
+            self._ask_log_moves(self._log_copies)
+
+    def _ask_log_moves(self, copies: LogCopies) -> None:
         tick, state, in_force = self._tick, self._state, self._throttles.rates_in_force
-        decided = self._log_copies.decided
-        for step in self._log_copies.ask(in_force, self._throttle, state.ledger):
+        decided = copies.decided
+        for step in copies.ask(in_force, self._throttle, state.ledger):
             broker = step.move.broker
             refused = refused_setting(tick, state, (), [broker])
             if refused is None:
@@ -804,7 +809,7 @@ class TickBuilder:
             resizing=self._batches.resizing,
             same_size=self._batches.same_size,
             elections=tuple(tuple(request.names) for request in self._batches.elections),
-            steps={kind: self._steps[kind].asks for kind in KINDS},
+            steps={k: self._steps[k].asks for k in kinds_of(self._tick.job.plan)},
             step_holds=_kept(step_holds, state.step_holds),
             steps_suspected=tuple(suspected),
             throttles=self._throttles,

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from replan.applying.journal.records import Reached
 from replan.applying.observation import Job
 from replan.applying.partitions import left_out_by_expand
-from replan.applying.steps.kinds import KINDS
-from replan.applying.steps.standing_throttles import own_brokers
+from replan.applying.steps.kinds import kinds_of
 from replan.applying.tick.run_state import RunState
+from replan.model.configs import brokers_among
 from replan.model.control_plane import Rejected, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
 
@@ -16,7 +16,7 @@ def wanted_by_tick(state: RunState, job: Job, candidates: Iterable[TopicPartitio
     """What this tick is decided by; `Readings` says what of it is read now."""
     names = {*state.ledger.open, *state.admitted, *candidates}
     names.update(state.given_up)
-    steps = [kind.reads(job, state.ledger, state.steps) for kind in KINDS]
+    steps = _wanted_by_steps(state, job)
     topics = {n.topic for n in (*names, *state.others.reassignments)}.union(
         *(s.topics for s in steps)
     )
@@ -36,6 +36,10 @@ def wanted_by_tick(state: RunState, job: Job, candidates: Iterable[TopicPartitio
         registered=job.plan.racks.keys() | own,
         places_of={b: names for s in steps for b, names in s.places_of.items()},
     )
+
+
+def _wanted_by_steps(state: RunState, job: Job) -> list[Wanted]:
+    return [kind.reads(job, state.ledger, state.steps) for kind in kinds_of(job.plan)]
 
 
 def _to_be_cordoned(state: RunState, job: Job, names: Iterable[TopicPartition]) -> set[BrokerId]:
@@ -61,8 +65,8 @@ def urgent(state: RunState, job: Job) -> frozenset[BrokerId]:
     A change is decided by what was just read: a broker that died meanwhile does not answer, and is not asked.
     """
     soon = job.settings.settle_seconds - 2 * job.settings.poll_seconds
-    own = own_brokers((*state.config_resources, *state.configs_unknown_since))
-    own.update(*(kind.reads(job, state.ledger, state.steps).rates_of for kind in KINDS))
+    own = brokers_among((*state.config_resources, *state.configs_unknown_since))
+    own.update(*(wanted.rates_of for wanted in _wanted_by_steps(state, job)))
     own |= {broker for (broker, _), _ in state.throttle_history.catching_up}
     running, ending = state.others.brokers, set[BrokerId]()
     for name, replicas in copying(state, job).items():

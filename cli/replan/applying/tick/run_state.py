@@ -48,10 +48,9 @@ from replan.applying.reasons.notes import ReadingsApart
 from replan.applying.reasons.reason import HoldReason, Note
 from replan.applying.request_memory import Repeat, RequestMemory, again, held_since
 from replan.applying.steering import throttle_of
-from replan.applying.steps.kinds import KINDS
+from replan.applying.steps.kinds import kinds_of
 from replan.applying.steps.log_moves import with_log_moves
 from replan.applying.steps.recovering import RECOVERIES
-from replan.applying.steps.standing_throttles import config_resource_of
 from replan.applying.steps.step import AnyKind
 from replan.applying.throttles import (
     ThrottleHistory,
@@ -232,7 +231,7 @@ class RunState(Struct, frozen=True, kw_only=True):
         since = dict(self.configs.unknown_since)
         for subject, at in self.steps.unknown_since.items():
             if isinstance(subject, SettingName):
-                place = config_resource_of(subject)
+                place = subject.resource
                 since[place] = max(at, since.get(place, at))
         return since
 
@@ -388,7 +387,7 @@ def _none(_: BrokerId) -> int:
 
 def _places(subjects: Iterable[RequestSubject]) -> Iterator[ConfigResource]:
     """The topics and brokers of those that are settings."""
-    return (config_resource_of(subject) for subject in subjects if isinstance(subject, SettingName))
+    return (subject.resource for subject in subjects if isinstance(subject, SettingName))
 
 
 def first_state(
@@ -417,7 +416,7 @@ def first_state(
         steps=RequestMemory(
             unknown_since={
                 step.subject: since
-                for kind in KINDS
+                for kind in kinds_of(job.plan)
                 for step in kind.pending(job, ledger)
                 if step.record is not None
             }

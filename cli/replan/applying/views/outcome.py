@@ -10,7 +10,7 @@ from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import MoveRecord, RecoveryRecord, Status, StepRecord
 from replan.applying.reasons.reason import HoldReason, Leftover, Note
 from replan.applying.steps.creating import CreateStep
-from replan.applying.steps.kinds import KINDS
+from replan.applying.steps.kinds import kinds_of
 from replan.applying.steps.step import Step
 from replan.errors import Exit
 from replan.model.configs import SettingName
@@ -244,7 +244,7 @@ def _of_steps(
     plan: Plan, ledger: Ledger, holds: Mapping[RequestSubject, HoldReason], *, copies: bool = False
 ) -> Iterator[AnyResult]:
     """How its steps beside moves stand, those that copy or the others."""
-    kinds = [kind for kind in KINDS if kind.copies is copies]
+    kinds = [kind for kind in kinds_of(plan) if kind.copies is copies]
     steps: list[Step] = [step for kind in kinds for step in kind.steps(plan, ledger)]
     for step in steps:
         stands = _stands(step.record, holds.get(step.subject))

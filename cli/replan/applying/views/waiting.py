@@ -18,7 +18,7 @@ from replan.applying.reasons.holds import AwaitingThrottle, OthersFirst
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.settings import Settings
 from replan.applying.steering import closed_by
-from replan.applying.steps.recovering import logs_for_tick
+from replan.applying.steps.kinds import logs_for_tick
 from replan.applying.tick.decide import decide
 from replan.applying.tick.questions import copying, wanted_by_tick
 from replan.applying.tick.run_state import first_state
