@@ -5,8 +5,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 from msgspec import Struct, field
 from msgspec.structs import replace
 from tests.kafka.clusters import one_jvm_cluster
@@ -40,6 +40,7 @@ from replan.kafka.api import (
     encode_lock,
     open_cluster,
     release_lock,
+    send,
     take_ownership,
 )
 from replan.model.api import JOURNAL_TOPIC, LEADER_RATE, BrokerId
@@ -231,6 +232,25 @@ def test_what_another_program_wrote_is_refused_by_its_place(machines: Machines) 
     other.flush(20)
     with pytest.raises(BadFile, match="offset"):
         machines.take("bob", Hand())
+
+
+def test_what_is_left_of_a_log_is_read_where_kafka_deleted_its_beginning(
+    machines: Machines,
+) -> None:
+    """A fetch from before that is answered with 1 (OFFSET_OUT_OF_RANGE), and not with where the log begins."""
+    client, name = admin(machines.bootstrap), "expired"
+    wanted = NewTopic(name, 1, 3, config={"cleanup.policy": "compact,delete"})
+    client.create_topics([wanted])[name].result(20)
+    for broker in (1, 2, 3):  # in a batch each
+        send({"bootstrap.servers": machines.bootstrap}, name, [rate(broker, "5")])
+    first = TopicPartition(name, 0, 2)
+    client.delete_records([first])[first].result(20)
+
+    with open_cluster(machines.bootstrap, None) as connected:
+        reader = connected.journal(name).reader
+        assert reader.refresh()
+        assert reader.records() == [rate(3, "5")]
+    client.delete_topics([name])[name].result(20)
 
 
 def test_a_deleted_topic_is_not_taken_for_an_empty_one(machines: Machines) -> None:

@@ -27,10 +27,11 @@ from replan.kafka.failures import (
 )
 from replan.kafka.journal.entries import KEY, Lock, decode_lock, record_of
 from replan.kafka.messages import Fetch, Metadata
+from replan.kafka.reads.logs import asking_local_start
 from replan.kafka.reads.patience import NamedQuestion, Patience, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.error_codes import ErrorCode
-from replan.model.names import JOURNAL_TOPIC, BrokerId, Replicas
+from replan.model.names import JOURNAL_TOPIC, BrokerId, Replicas, TopicPartition
 
 
 class TopicRecord(Struct, frozen=True):
@@ -247,23 +248,13 @@ class TopicReader:
 
     def _fetched(self, leader: BrokerId, limit_seconds: float = _BROKER_SECONDS) -> bool:
         """Read once; whether that was up to the end."""
-        _, answers = self._reads.wire.round(
-            [],
-            {leader: [Question(self._request())]},
-            home_seconds=0,
-            broker_seconds=limit_seconds,
-        )
-        (answer,) = answers[leader]
-        if isinstance(answer, KafkaError):
-            raise answer
-        raise_for(answer.error_code, None)
+        answer = self._asked(leader, self._request(), limit_seconds)
         (partition,) = answer.responses[0].partitions
-        if (
-            partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
-            and self._offset < partition.log_start_offset
-        ):
-            self._offset = partition.log_start_offset
-            return False
+        if partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            begin = self._log_start(leader, limit_seconds)
+            if self._offset < begin:
+                self._offset = begin
+                return False
         raise_for(partition.error_code, None)
         aborted = [(a.producer_id, a.first_offset) for a in partition.aborted_transactions or ()]
         entries = CommittedEntries(partition.records or b"", aborted)
@@ -271,6 +262,23 @@ class TopicReader:
             self._take(entry.key or b"", entry.offset, entry.value)
         self._offset = max(self._offset, entries.next_offset)
         return self._offset >= partition.last_stable_offset or entries.next_offset < 0
+
+    def _log_start(self, leader: BrokerId, limit_seconds: float) -> int:
+        """Where its log begins, if Kafka deleted records: a fetch from before that does not say it."""
+        message = asking_local_start(TopicPartition(self.topic, 0))
+        (row,) = self._asked(leader, message, limit_seconds).topics[0].partitions
+        raise_for(row.error_code, None)
+        return int(row.offset)
+
+    def _asked(self, leader: BrokerId, message: Any, limit_seconds: float) -> Any:
+        """What the leader answers, once. Raises KafkaError."""
+        _, answers = self._reads.wire.round(
+            [], {leader: [Question(message)]}, home_seconds=0, broker_seconds=limit_seconds
+        )
+        (answer,) = answers[leader]
+        if isinstance(answer, KafkaError):
+            raise answer
+        return answer
 
     def _take(self, key: bytes, offset: int, value: bytes | None) -> None:
         if key == KEY and KEY in self._latest:
