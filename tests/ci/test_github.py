@@ -123,6 +123,7 @@ def test_a_mistake_fails_the_check_and_is_annotated_at_its_line(project: Project
     assert "::error file=placement.yaml,line=2,col=" in planned.log
 
 
+@pytest.mark.nightly
 def test_one_issue_says_what_drifted_and_is_closed_when_nothing_has(project: Project) -> None:
     publish(project)
     publish(project)

@@ -184,6 +184,7 @@ def sequences(engine: str, folder: Path, kills: Sequence[int], seed: int) -> lis
     return [kind for number in kills for kind in kill_and_run_again(fleet, chance, number)]
 
 
+@pytest.mark.nightly
 def test_the_local_engine_killed_at_drawn_moments(tmp_path: Path) -> None:
     assert "driver" in sequences("local", tmp_path, (3,), 0)
 

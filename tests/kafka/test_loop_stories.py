@@ -156,6 +156,7 @@ def back(cluster: Cluster) -> None:
     await_brokers(cluster.bootstrap, tuple(RACKS))
 
 
+@pytest.mark.nightly
 def test_a_broker_that_is_killed_for_shorter_and_for_longer_than_its_threshold(loop: Loop) -> None:
     fill(loop.cluster.bootstrap, loop.topic, 5 * MEGABYTE)
     loop.declare("{putRight: {brokerDown: 15s}}")

@@ -39,7 +39,7 @@ RULED = ("clicks", "metrics-a")
 """Named by a rule, where the file has one: by name, and by a pattern."""
 GB = 10**9
 ENOUGH = settings(
-    max_examples=count(fast=15, full=40, nightly=2_000),
+    max_examples=count(fast=4, full=40, nightly=2_000),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 

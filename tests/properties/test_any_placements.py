@@ -29,7 +29,7 @@ PLACE = re.compile(r"placement\.yaml:(\d+):\d+: ")
 
 
 @given(cases(), st.randoms(use_true_random=False))
-@examples(fast=15, full=60, nightly=20_000)
+@examples(fast=6, full=60, nightly=20_000)
 def test_any_placement_is_planned_or_refused_in_words(case: Case, chance: Any) -> None:
     begun = time.process_time()
     try:

@@ -106,7 +106,7 @@ def likeness(found: Conflict) -> object:
 
 
 @given(drawn())
-@examples(fast=10, full=25, nightly=1_500)
+@examples(fast=2, full=25, nightly=1_500)
 def test_changing_a_line_as_it_says_ends_the_conflict(world: World) -> None:
     ends(*planned(world))
 
@@ -140,7 +140,7 @@ def proved(asked: Placement, seen: Snapshot) -> list[Conflict]:
     st.sampled_from(["replicas", "bytes", "leaders", "bytesIn", "bytesOut", "logDirs"]),
     st.sampled_from(["0.001%", "2%", "10%"]),
 )
-@examples(fast=10, full=50, nightly=4_000)
+@examples(fast=5, full=50, nightly=4_000)
 def test_a_balance_is_kept_within_the_tolerance_that_its_warning_says(
     case: Case, measure: str, asked: str
 ) -> None:

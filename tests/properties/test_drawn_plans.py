@@ -186,7 +186,7 @@ def apart(draw: st.DrawFn) -> World:
 
 
 @given(st.one_of(drawn(), apart()), st.randoms(use_true_random=False))
-@examples(fast=15, full=40, nightly=4_000)
+@examples(fast=4, full=40, nightly=4_000)
 def test_rules_are_kept_the_next_plan_is_empty_and_the_order_is_nothing(
     world: World, chance: Any
 ) -> None:

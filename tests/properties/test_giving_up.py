@@ -28,7 +28,7 @@ from replan.simulator.api import (
     scheduled,
 )
 
-HARD = as_found(fast=10, full=40, nightly=3_000)
+HARD = as_found(fast=4, full=40, nightly=3_000)
 TRIES = 10
 LATE = 60.0
 LATER = 300.0

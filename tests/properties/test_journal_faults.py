@@ -432,7 +432,7 @@ class History:
 @settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=count(fast=5, full=30, nightly=300),
+    max_examples=count(fast=3, full=30, nightly=300),
 )
 @given(STEPS)
 def test_one_writes_all_of_it_is_kept_one_application_is_open_and_nothing_else_is_touched(

@@ -25,8 +25,8 @@ from tests.properties.loop_laws import broken, copies_too_much
 from replan.model.api import DeviationKind, Reconcile
 from replan.reconciling.api import FitsNowhere
 
-HARD = as_found(fast=4, full=20, nightly=4_000)
-BROKER = as_found(fast=3, full=10, nightly=1_000)
+HARD = as_found(fast=2, full=20, nightly=4_000)
+BROKER = as_found(fast=2, full=10, nightly=1_000)
 SEEDS = st.integers(0, 2**40)
 
 

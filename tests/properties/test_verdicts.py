@@ -39,7 +39,7 @@ from replan.planning.api import (
 from replan.reporting.api import render_drift, render_drift_json, render_drift_prometheus
 
 ENOUGH = settings(
-    max_examples=count(fast=15, full=40, nightly=2_000),
+    max_examples=count(fast=4, full=40, nightly=2_000),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 MISTAKES: list[dict[str, Any]] = [

@@ -796,7 +796,7 @@ def made_of(asked: Placement, seen: Snapshot) -> Plan:
         reject()
 
 
-@examples(fast=25, full=120, nightly=3_000)
+@examples(fast=12, full=120, nightly=3_000)
 @given(worlds(), st.randoms(use_true_random=False))
 def test_a_plan_arrives_whatever_the_order_of_its_input(world: Any, chance: Any) -> None:
     """When all moves have ended another plan has none, and no drained broker is left but where that is refused."""
@@ -823,7 +823,7 @@ def test_a_plan_arrives_whatever_the_order_of_its_input(world: Any, chance: Any)
     assert drifted == {r.partition for r in again.refusals}
 
 
-@examples(fast=25, full=120, nightly=3_000)
+@examples(fast=12, full=120, nightly=3_000)
 @given(worlds(), st.booleans())
 def test_what_an_open_application_moves_is_on_its_way_however_it_was_declared(
     world: Any, running: bool

@@ -123,7 +123,7 @@ def worlds(draw: st.DrawFn) -> tuple[Placement, list[Any], Any]:
 
 
 @given(worlds())
-@examples(fast=40, full=150, nightly=3_000)
+@examples(fast=15, full=150, nightly=3_000)
 def test_what_rules_place_is_apart_or_refused_and_the_next_plan_is_empty(world: Any) -> None:
     asked, states, registered = world
     seen = snapshot(states, registered=registered, min_insync_replicas=1)

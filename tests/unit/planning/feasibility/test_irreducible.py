@@ -16,7 +16,7 @@ from replan.planning.api import (
     simplified,
 )
 
-EXAMPLES = examples(fast=40, full=150, nightly=5_000)
+EXAMPLES = examples(fast=15, full=150, nightly=5_000)
 ONE_BROKER = (
     ConstraintKind.FENCED,
     ConstraintKind.CORDONED,

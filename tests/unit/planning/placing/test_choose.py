@@ -26,7 +26,7 @@ from replan.planning.api import (
     times_again,
 )
 
-INSTANCES = examples(fast=60, full=200, nightly=5_000)
+INSTANCES = examples(fast=20, full=200, nightly=5_000)
 
 
 def lists(asked: PlacementProblem) -> list[list[int]]:

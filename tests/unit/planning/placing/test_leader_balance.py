@@ -93,7 +93,7 @@ def problems(draw: st.DrawFn) -> PlacementProblem:
     )
 
 
-@examples(fast=40, full=150, nightly=3_000)
+@examples(fast=15, full=150, nightly=3_000)
 @given(problems())
 def test_lists_keep_their_rules_and_the_second_choice_changes_nothing(
     asked: PlacementProblem,
@@ -106,7 +106,7 @@ def test_lists_keep_their_rules_and_the_second_choice_changes_nothing(
         assert replace(one, steps=None) == replace(other, steps=None)
 
 
-@examples(fast=40, full=100, nightly=3_000)
+@examples(fast=10, full=100, nightly=3_000)
 @given(problems())
 def test_without_a_balance_of_replicas_no_list_gets_other_members(asked: PlacementProblem) -> None:
     alone = replace(asked, balance=tuple(t for t in asked.balance if t.measure.of_leaders))

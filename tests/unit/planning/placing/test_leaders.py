@@ -11,7 +11,7 @@ from tests.profiles import examples
 from replan.model.api import PAD
 from replan.planning.api import balanced_heads
 
-INSTANCES = examples(fast=60, full=200, nightly=5_000)
+INSTANCES = examples(fast=20, full=200, nightly=5_000)
 
 LISTS = st.lists(
     st.lists(st.integers(1, 5), unique=True, min_size=1, max_size=3), min_size=1, max_size=6

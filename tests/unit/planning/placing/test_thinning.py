@@ -132,7 +132,7 @@ def crowded(draw: st.DrawFn) -> PlacementProblem:
 
 
 @given(crowded())
-@examples(fast=50, full=400, nightly=4_000)
+@examples(fast=40, full=400, nightly=4_000)
 def test_it_is_kept_or_impossible(asked: PlacementProblem) -> None:
     found = choose(asked)
     assert broken_rules(asked, found) == []
