@@ -136,11 +136,15 @@ def _write(path: Path, content: str) -> None:
 def replace_file(target: Path, fill: Callable[[Path], object]) -> None:
     """Let `fill` write a file, then put it at `target`; it outlives a power cut if `fill` sees to that.
 
-    Raises OSError.
+    It has the mode, and the owner if this user may give it away, of the file that it replaces. Raises OSError.
     """
     partial = _partial(target)
     try:
         fill(partial)
+        with suppress(OSError):  # nothing is there, or it is of another user
+            there = target.stat()
+            partial.chmod(stat.S_IMODE(there.st_mode))
+            os.chown(partial, there.st_uid, there.st_gid)
         partial.replace(target)
     except BaseException:
         partial.unlink(missing_ok=True)

@@ -4,7 +4,6 @@ Lists are written as they are, in their order, whoever leads now; while a reassi
 end. What cannot be observed (reasons, throttles for moves, preferences by rule) is not made up.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,11 +14,9 @@ from replan.errors import BadUsage, ClusterRefused
 from replan.model.declared.topic_patterns import is_pattern, matches
 from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import Snapshot, topic_codes
-from replan.placement_file.scalars import means_itself
+from replan.placement_file.scalars import yaml_word
 from replan.placement_file.schemas import PLACEMENT
 from replan.wording import NAMES_SHOWN, capped, listed
-
-_SAFE = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 
 
 def export_placement(
@@ -36,7 +33,7 @@ def export_placement(
         f"# yaml-language-server: $schema={PLACEMENT}",
         "version: 1",
         "cluster:",
-        f"  id: {_word(snapshot.cluster_id)}",
+        f"  id: {yaml_word(snapshot.cluster_id)}",
         "assignments:" if chosen else "assignments: {}",
     ]
     first_rows = np.searchsorted(
@@ -63,7 +60,7 @@ def placement_text(lists: Mapping[TopicPartition, Replicas]) -> str:
     for name, replicas in lists.items():
         if name.topic != topic:
             topic = name.topic
-            lines += [f"  {_word(topic)}:", "    partitions:"]
+            lines += [f"  {yaml_word(topic)}:", "    partitions:"]
         lines.append(f"      {name.partition}: {list(replicas)}")
     return "\n".join(lines) + "\n"
 
@@ -158,7 +155,7 @@ def _nothing_matches(pattern: str, cluster_id: str) -> str:
 
 def _topic_lines(topic: str, partitions: pa.Table) -> Iterator[str]:
     numbers: list[int] = partitions.column("partition").to_pylist()
-    yield f"  {_word(topic)}:"
+    yield f"  {yaml_word(topic)}:"
     yield "    partitions:"
     as_list = numbers == list(range(len(numbers)))
     for number, replicas in zip(numbers, _targets(partitions), strict=True):
@@ -177,7 +174,7 @@ def _rule_lines(snapshot: Snapshot, tables: Mapping[str, pa.Table]) -> Iterator[
         if rule is None:
             yield from _topic_lines(topic, tables[topic])
         elif rule != usual or not matches("*", topic):
-            yield f"  {_word(topic)}: {rule}"
+            yield f"  {yaml_word(topic)}: {rule}"
 
 
 def _rule(lists: Sequence[Sequence[int]], racks: Mapping[BrokerId, str | None]) -> str | None:
@@ -207,11 +204,3 @@ def _targets(partitions: pa.Table) -> Iterator[list[int]]:
         strict=True,
     ):
         yield [b for b in replicas if b not in removing]
-
-
-def _word(text: str) -> str:
-    """A name of Kafka's as YAML; quoted where some reader would not take it for text."""
-    if _SAFE.fullmatch(text) and means_itself(text):
-        return text
-    inside = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
-    return f'"{"".join(inside)}"'

@@ -4,6 +4,7 @@ YAML 1.1 (Ansible, PyYAML, Ruby) and YAML 1.2 (Go, editors) read the same word d
 text, `010` is eight or ten. Only what both read alike, and no person misreads, is taken. Quoted is text.
 """
 
+import json
 import re
 from typing import NamedTuple
 
@@ -104,6 +105,17 @@ def means_itself(text: str) -> bool:
     """Whether a word, unquoted, is text to every reader of YAML."""
     value, doubt = _read(text)
     return doubt is None and isinstance(value, str)
+
+
+_SIMPLE = re.compile(r"[A-Za-z](?:[A-Za-z0-9 ._/%*-]*[A-Za-z0-9._%*-])?")
+
+
+def yaml_word(text: str) -> str:
+    """A text as YAML, on one line; quoted where some reader would not take it for text."""
+    if _SIMPLE.fullmatch(text) and means_itself(text):
+        return text
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)
 
 
 def _read(text: str) -> tuple[Scalar, _Doubt | None]:

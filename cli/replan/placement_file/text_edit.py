@@ -10,20 +10,23 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.documents.files import write_file
+from replan.documents.files import read_text, write_file
 from replan.errors import BadPlacement, BadUsage
 from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement, RackBlacklist
+from replan.model.declared.where import MistakenPlacement
 from replan.model.names import BrokerId, TopicPartition
 from replan.placement_file.digest import digest_of
 from replan.placement_file.load import load_sources
-from replan.placement_file.scalars import means_itself
+from replan.placement_file.scalars import yaml_word
 from replan.placement_file.sources import Source, find_files, read_source
-from replan.placement_file.yaml_text import fastest_parser
+from replan.placement_file.yaml_text import fastest_parser, plain_rows
 
 SECTION, LIST = "blacklists", "leaders"
 BlacklistEntry = LeaderBlacklist | RackBlacklist
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 ._/%*-]*[A-Za-z0-9%*]|[A-Za-z]|\d{4}-\d\d-\d\d")
 _BY_HAND = "edit it by hand"
+_BYTE_ORDER_MARK = "\ufeff"
+_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's, some ten times faster, where it is there."""
 
 
 class Edit(Struct, frozen=True):
@@ -41,7 +44,8 @@ class Edit(Struct, frozen=True):
 def add_to_blacklist(files: Sequence[Path], entry: BlacklistEntry) -> Path:
     """Write an entry into the file that has the blacklist, or into the first; gives back which.
 
-    Raises BadPlacement, and BadUsage where who it names is listed already, or the file cannot be edited without harm.
+    Raises BadPlacement, and BadUsage where who it names is listed already, the entry is none, or the file cannot be
+    edited without harm.
     """
     sources = [read_source(file) for file in find_files(files)]
     before = load_sources(sources, fastest_parser())
@@ -55,7 +59,9 @@ def add_to_blacklist(files: Sequence[Path], entry: BlacklistEntry) -> Path:
     if at is None:
         having = (i for i, s in enumerate(sources) if _value(s, SECTION) is not None)
         at = next(having, 0)
-    edited = _edited(sources[at], _addition(sources[at], _written(entry)))
+    written = _written(entry)
+    _check_entry(written)
+    edited = _edited(sources[at], _addition(sources[at], written))
     wanted = (*_entries(before), entry)
     return _save(sources, at, edited, before, wanted)
 
@@ -76,6 +82,16 @@ def remove_from_blacklist(files: Sequence[Path], who: BrokerId | str) -> Path:
             return _save(sources, at, edited, before, wanted)
     listed = ", ".join(_named(_who(e)) for e in _entries(before)) or "nobody"
     raise BadUsage(f"{_named(who)} is not on the leader blacklist; listed: {listed}")
+
+
+def _check_entry(written: str) -> None:
+    """Raise BadUsage where no file may have this entry: what is wrong has no place in one yet."""
+    alone = Source("", f"version: 1\n{SECTION}: {{{LIST}: [{written}]}}\n")
+    try:
+        load_sources([alone], fastest_parser())
+    except MistakenPlacement as problem:
+        wrong = (m.text.removeprefix(f"{SECTION}.{LIST}[0].") for m in problem.mistakes)
+        raise BadUsage("\n".join(wrong)) from problem
 
 
 def _entries(placement: Placement) -> tuple[BlacklistEntry, ...]:
@@ -103,10 +119,11 @@ def _save(
 ) -> Path:
     """Write the file, if it means what it meant, but for the blacklist, which is to be as wanted."""
     changed = [edited if i == at else s for i, s in enumerate(sources)]
+    harmful = BadUsage(f"{edited.name}: this cannot be edited without changing more; {_BY_HAND}")
     try:
         after = load_sources(changed, fastest_parser())
     except BadPlacement as problem:
-        raise BadUsage(f"{edited.name}: this cannot be edited; {_BY_HAND}: {problem}") from problem
+        raise harmful from problem
     plain = [replace(e, where=wanted[0].where) for e in wanted] if wanted else []
     expected = [replace(e, where=wanted[0].where) for e in _entries(after)] if wanted else []
     rest = replace(
@@ -114,19 +131,22 @@ def _save(
     )
     same = sorted(plain, key=repr) == sorted(expected, key=repr)
     if not same or bool(wanted) != bool(_entries(after)) or digest_of(rest) != before.digest:
-        raise BadUsage(f"{edited.name}: this cannot be edited without changing more; {_BY_HAND}")
+        raise harmful
     path = Path(edited.name)
-    write_file(path, edited.text)
+    if not path.is_file():
+        raise BadUsage(f"{path}: this is no file, and cannot be edited; name one with -f")
+    now = read_text(path)
+    if now.removeprefix(_BYTE_ORDER_MARK) != sources[at].text:
+        raise BadUsage(f"{path}: it was changed meanwhile; run the command again")
+    write_file(path, now.replace(sources[at].text, edited.text))
     return path
 
 
 def _value(source: Source, *keys: str) -> yaml.Node | None:
-    """What a file says under these keys."""
-    node: yaml.Node | None = yaml.compose(source.text, Loader=yaml.SafeLoader)
+    """What a file says under these keys, none of which is that of replica lists."""
+    node: yaml.Node | None = yaml.compose(plain_rows(source.text).text, Loader=_LOADER)
     for key in keys:
-        if not isinstance(node, yaml.MappingNode):
-            return None
-        node = next((value for name, value in node.value if name.value == key), None)
+        node = _under(node, key)
     return node
 
 
@@ -182,16 +202,16 @@ def _into_list(text: str, items: yaml.Node, entry: str, line_end: str) -> Edit:
         at = _end(items.value[-1]) if items.value else _start(items) + 1
         return Edit(at, at, (", " if items.value else "") + entry)
     last = items.value[-1]
-    dash = _dash(text, _start(last))
     end = _line_end(text, _end(last))
     lead = "" if text[:end].endswith("\n") else line_end
-    indent = " " * (dash - _line_start(text, dash))
+    indent = " " * int(items.start_mark.column)
     return Edit(end, end, f"{lead}{indent}- {entry}{line_end}")
 
 
 def _removal(source: Source, items: yaml.Node, number: int) -> Edit:
     """What is taken away: the lines of a block entry, or an element of a flow list with one comma."""
     text, item = source.text, items.value[number]
+    first_line = _dash_line(text, items, item)
     if len(items.value) == 1:
         start = _start(items)
         if _flows(items):
@@ -199,19 +219,18 @@ def _removal(source: Source, items: yaml.Node, number: int) -> Edit:
         section = _value(source, SECTION)
         keys = [] if section is None else [key for key, _ in section.value if key.value == LIST]
         colon = text.index(":", int(keys[0].end_mark.index)) + 1
-        kept = text[colon : _line_start(text, _dash(text, _start(item)))]
+        kept = text[colon:first_line]
         return Edit(colon, _line_end(text, _end(item)), f" []{kept}")
     if not _flows(items):
-        dash = _dash(text, _start(item))
-        return Edit(_line_start(text, dash), _line_end(text, _end(item)), "")
+        return Edit(first_line, _line_end(text, _end(item)), "")
     if number + 1 < len(items.value):
         return Edit(_start(item), _start(items.value[number + 1]), "")
     return Edit(_end(items.value[number - 1]), _end(item), "")
 
 
-def _dash(text: str, index: int) -> int:
-    """The dash of the block entry that begins here."""
-    return text.rindex("-", 0, index)
+def _dash_line(text: str, items: yaml.Node, item: yaml.Node) -> int:
+    """Where the line of a block entry's dash begins; comments may stand between it and the entry."""
+    return text.rfind("\n" + " " * int(items.start_mark.column) + "-", 0, _start(item)) + 1
 
 
 def _line_start(text: str, index: int) -> int:
@@ -227,14 +246,12 @@ def _line_end(text: str, index: int) -> int:
 def _written(entry: BlacklistEntry) -> str:
     """The entry as YAML, on one line."""
     who = _who(entry)
-    parts = {"rack": _word(who)} if isinstance(who, str) else {"broker": str(who)}
-    for key, value in (
-        ("reason", entry.reason),
-        ("owner", entry.owner),
-        ("reviewBy", entry.review_by),
-    ):
+    parts = {"rack": yaml_word(who)} if isinstance(who, str) else {"broker": str(who)}
+    for key, value in (("reason", entry.reason), ("owner", entry.owner)):
         if value is not None:
-            parts[key] = _word(value)
+            parts[key] = yaml_word(value)
+    if entry.review_by is not None:
+        parts["reviewBy"] = entry.review_by
     if entry.topics:
         parts["topics"] = "[" + ", ".join(json.dumps(topic) for topic in entry.topics) + "]"
     if entry.move is LeaderMove.LATER:
@@ -244,19 +261,10 @@ def _written(entry: BlacklistEntry) -> str:
     return "{" + ", ".join(f"{key}: {value}" for key, value in parts.items()) + "}"
 
 
-def _word(text: str) -> str:
-    """A text as YAML; quoted where some reader would not take it for text."""
-    dated = text[:4].isdecimal()
-    plain = _PLAIN.fullmatch(text) and (dated or means_itself(text))
-    return text if plain else json.dumps(text, ensure_ascii=False)
-
-
 DeclaredLists = Mapping[str, Mapping[int, Sequence[int]]]
 """By topic and partition."""
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 ASSIGNMENTS_KEY, PARTITIONS_KEY = "assignments", "partitions"
-_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's, some ten times faster, where it is there."""
 
 
 def patch_of(paths: Sequence[Path], placement: Placement, lists: DeclaredLists, root: Path) -> str:

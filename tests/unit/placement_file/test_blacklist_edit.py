@@ -1,5 +1,8 @@
 """Entries of the leader blacklist put into files and taken out: only the entry changes, and comments stay."""
 
+import os
+import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -55,6 +58,10 @@ def brokers_of(*files: Path) -> set[int]:
         ),
         (f"{HEAD}blacklists: {{}}\n", f"{HEAD}blacklists: {{leaders: [{WRITTEN}]}}\n"),
         (
+            f"\ufeff{HEAD}blacklists:\n  leaders:\n    - # a-b\n      broker: 1\n",
+            f"\ufeff{HEAD}blacklists:\n  leaders:\n    - # a-b\n      broker: 1\n    - {WRITTEN}\n",
+        ),
+        (
             f"# grün\n{HEAD}blacklists:\n  leaders: [{{broker: 1}}]",
             f"# grün\n{HEAD}blacklists:\n  leaders: [{{broker: 1}}, {WRITTEN}]",
         ),
@@ -83,6 +90,10 @@ def test_an_entry_is_added_and_nothing_else_changes(
         ("  leaders: [{broker: 7}, {broker: 9}]\n", "  leaders: [{broker: 9}]\n"),
         ("  leaders: [{broker: 1}, {broker: 7}]\n", "  leaders: [{broker: 1}]\n"),
         ("  leaders:\n  - {broker: 1}\n  - {broker: 7}", "  leaders:\n  - {broker: 1}\n"),
+        (
+            "  leaders:\n  -\n    # slow - disk\n    broker: 7\n  - {broker: 1}\n",
+            "  leaders:\n  - {broker: 1}\n",
+        ),
     ],
 )
 def test_an_entry_is_taken_out_and_nothing_else_changes(
@@ -108,6 +119,8 @@ def test_what_is_added_and_removed_leaves_the_meaning_as_it_was(tmp_path: Path) 
         listed_leader(7, reason='a: "b", {c} # d'),
         listed_leader(7, reason="true"),
         listed_leader(7, reason="12"),
+        listed_leader(7, reason="2026-12-01"),
+        listed_leader(7, reason="a\nb\x7f \u2028 \ufffe"),
         listed_leader(7, review_by="2026-12-01T18:00:00Z", topics=("*-eu", "orders")),
         listed_leader(7, later=True, until_caught_up=True),
     ],
@@ -119,6 +132,42 @@ def test_what_is_written_is_read_back(entry: LeaderBlacklist, tmp_path: Path) ->
     assert (found.broker, found.reason, found.review_by) == (7, entry.reason, entry.review_by)
     assert (found.topics, found.move) == (entry.topics, entry.move)
     assert found.until_caught_up == entry.until_caught_up
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        (listed_leader(7, reason=""), '^reason: "" is not right here; it must be text'),
+        (listed_leader(7, topics=("a b",)), r"^topics\[0\]: 'a b' is no legal topic name"),
+        (listed_leader(2**31), "^broker: 2147483648 is not right here; it must be a broker id"),
+        (listed_leader(7, reason="\udcff"), "^this is not YAML: .*Unicode character"),
+        (RackBlacklist("", Where("", 0, 0)), '^rack: "" is not right here; it must be text'),
+    ],
+)
+def test_what_no_file_may_say_is_said_of_the_entry(
+    entry: LeaderBlacklist | RackBlacklist, told: str, tmp_path: Path
+) -> None:
+    path = placed(tmp_path, HEAD)
+    with pytest.raises(BadUsage, match=told):
+        add_to_blacklist([path], entry)
+    assert path.read_text() == HEAD
+
+
+def test_a_file_keeps_who_may_read_it(tmp_path: Path) -> None:
+    path = placed(tmp_path, HEAD)
+    path.chmod(0o660)
+    add_to_blacklist([path], SEVEN)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o660
+
+
+def test_what_is_no_file_is_not_edited(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(HEAD,))
+    writer.start()
+    with pytest.raises(BadUsage, match=r"pipe\.yaml: this is no file"):
+        add_to_blacklist([pipe], SEVEN)
+    writer.join()
 
 
 def test_of_several_files_the_one_with_the_blacklist_is_edited(tmp_path: Path) -> None:
