@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from kafka.errors import (
     AuthorizationError,
     BrokerResponseError,
+    ClusterAuthorizationFailedError,
     KafkaError,
     UnsupportedVersionError,
 )
@@ -21,6 +22,7 @@ from replan.kafka.failures import (
     answer,
     explained_refusal,
     reason,
+    standard_text,
     unknown_after,
 )
 from replan.kafka.messages import (
@@ -53,7 +55,11 @@ LOG_DIRS_SECONDS = 5.0
 
 
 def move_logs(wire: Wire, paths: Mapping[ReplicaName, str]) -> dict[ReplicaName, Answer]:
-    """Ask each broker for its replicas; one answer for each replica, also where the user may not do this (31)."""
+    """Ask each broker for its replicas; one answer for each replica.
+
+    Raises:
+        ClusterRefused: the user may not do this, which Kafka says of each replica.
+    """
     silent = OutcomeUnknown("its broker is not live")
     answers: dict[ReplicaName, Answer] = dict.fromkeys(paths, silent)
     by_broker: dict[BrokerId, dict[TopicPartition, str]] = {}
@@ -91,11 +97,17 @@ def _log_dirs_answers(replicas: Sequence[ReplicaName], told: Any) -> dict[Replic
         return dict.fromkeys(replicas, answer(int(told.errno), reason(told)))
     if isinstance(told, KafkaError):
         return dict.fromkeys(replicas, unknown_after(told))
-    answers = {
-        TopicPartition(topic.topic_name, row.partition_index): answer(row.error_code, None)
+    codes = {
+        TopicPartition(topic.topic_name, row.partition_index): row.error_code
         for topic in told.results
         for row in topic.partitions
     }
+    if ErrorCode.CLUSTER_AUTHORIZATION_FAILED in codes.values():
+        failure = ClusterAuthorizationFailedError(
+            standard_text(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        )
+        raise explained_refusal(ALTER_LOG_DIRS, failure)
+    answers = {name: answer(code, None) for name, code in codes.items()}
     missing = OutcomeUnknown(f"the answer to {ALTER_LOG_DIRS.name} leaves it out")
     return {(name, broker): answers.get(name, missing) for name, broker in replicas}
 
