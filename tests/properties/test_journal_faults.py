@@ -29,7 +29,13 @@ from replan.applying.api import (
     open_applications,
 )
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Held
-from replan.kafka.api import JournalTopic, TopicJournal, open_cluster, take_ownership
+from replan.kafka.api import (
+    LOCK_DEAD_SECONDS,
+    JournalTopic,
+    TopicJournal,
+    open_cluster,
+    take_ownership,
+)
 from replan.model.api import JOURNAL_TOPIC, LEADER_RATE, BrokerId
 
 pytestmark = pytest.mark.kafka  # it needs sockets, and no Kafka
@@ -160,6 +166,16 @@ def test_a_process_that_writes_while_it_is_watched_is_silent_since_then(site: Si
     assert told[0].endswith("for 15 s: it is taken over in 45 s")
     with pytest.raises(Held):
         first.append([rate(1, "6")])
+
+
+def test_a_process_that_is_asked_to_stop_waits_for_no_lock(site: Site) -> None:
+    """A loop that reconciles turns signals into a question; nothing is under way yet."""
+    site.take("ann", clock=Hand())
+    topic, clock = site.topic(), Hand()
+    clock.meanwhile = topic.clock.interrupt
+    with pytest.raises(Held, match=r"held by ann since .*; this process was asked to stop"):
+        take_ownership(topic, "bob", clock, lock_timeout=600, note=site.notes.append)
+    assert clock.time < LOCK_DEAD_SECONDS
 
 
 def test_a_write_that_arrives_after_the_last_look_is_not_taken_for_silence(site: Site) -> None:

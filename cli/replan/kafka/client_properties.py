@@ -24,7 +24,7 @@ from kafka.errors import KafkaError
 from msgspec import Struct, field
 
 from replan.errors import BadFile, BadUsage
-from replan.kafka.property_keys import Secretive, UnsupportedKey
+from replan.kafka.property_keys import CALLBACK_HANDLER, Secretive, UnsupportedKey
 from replan.kafka.security import Keystore, is_given, read_keystore, security, subject_of
 
 JAAS = "sasl.jaas.config"
@@ -32,7 +32,6 @@ CONTINUED = frozenset(
     {JAAS, "ssl.truststore.certificates", "ssl.keystore.key", "ssl.keystore.certificate.chain"}
 )
 """Java's own keys: their values may go on in the next line, after a backslash."""
-_HANDLER = "sasl.login.callback.handler.class"
 _OWN_HANDLERS = frozenset(
     {
         "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
@@ -66,9 +65,9 @@ def in_librdkafkas_spelling(written: Mapping[str, str]) -> dict[str, str]:
 
 
 def _login(unread: dict[str, str]) -> dict[str, str]:
-    config, handler = unread.pop(JAAS, None), unread.get(_HANDLER)
+    config, handler = unread.pop(JAAS, None), unread.get(CALLBACK_HANDLER)
     if handler in _OWN_HANDLERS:
-        del unread[_HANDLER]
+        del unread[CALLBACK_HANDLER]
     if not config:
         return {}
     module, options = _jaas(config)

@@ -9,10 +9,14 @@ that is asked of one of the two packages runs that `__init__` after all.
 import logging
 import sys
 import warnings
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec, module_from_spec
+from itertools import islice
 from types import new_class
-from typing import Any
+from typing import Any, TypeVar
+
+from replan.model.configs import ConfigScope
 
 _PACKAGES = "kafka", "kafka.net"
 
@@ -62,6 +66,18 @@ def request_class(name: str) -> Any:
         request: Any = new_class(f"{name}Request", (ApiMessage,))
         RESPONSES[request.API_KEY] = new_class(f"{name}Response", (ApiMessage,))
     return request
+
+
+RESOURCE_TYPES = {ConfigScope.TOPIC: 2, ConfigScope.BROKER: 4}
+"""Whose configuration it is (org.apache.kafka.common.config.ConfigResource.Type)."""
+_T = TypeVar("_T")
+
+
+def chunks(wanted: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """What goes into one request after another: the items in order, at most `size` at a time."""
+    items = iter(wanted)
+    while chunk := list(islice(items, size)):
+        yield chunk
 
 
 AlterPartitionReassignments = request_class("AlterPartitionReassignments")

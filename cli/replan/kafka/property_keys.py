@@ -10,7 +10,7 @@ from msgspec import Struct
 
 # What the Java client knows and no connection of replan needs.
 _BROKERS_SIDE = "sasl.oauthbearer.jwks.endpoint.url"
-_HANDLER = "sasl.login.callback.handler.class"
+CALLBACK_HANDLER = "sasl.login.callback.handler.class"
 
 
 class UnsupportedKey(Exception):
@@ -48,7 +48,7 @@ class Keys:
         for key in sorted(self._unread):
             if key == _BROKERS_SIDE:
                 raise UnsupportedKey(f"{key} is the brokers' side; remove the line")
-            if key == _HANDLER:
+            if key == CALLBACK_HANDLER:
                 raise UnsupportedKey(
                     f"{key} names Java code; write sasl.oauthbearer.method=oidc instead"
                 )

@@ -1,7 +1,6 @@
 """The requests that change a cluster, each sent once. Nothing is read or asked again here."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, TypeVar
 
 from kafka.errors import (
@@ -26,11 +25,13 @@ from replan.kafka.failures import (
     unknown_after,
 )
 from replan.kafka.messages import (
+    RESOURCE_TYPES,
     AlterPartitionReassignments,
     AlterReplicaLogDirs,
     CreatePartitions,
     ElectLeaders,
     IncrementalAlterConfigs,
+    chunks,
 )
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
@@ -121,7 +122,6 @@ WRITE_TIMEOUT_MS = 10_000
 """How long the controller may take; later it drops the request unseen (7 is not always proof of that). Whoever takes
 over waits for so much longer (`quarantine_seconds`)."""
 WRITE_ANSWER_SECONDS = 20.0
-_T = TypeVar("_T")
 _Subject = TypeVar("_Subject", bound=Hashable)
 PartitionAnswer = tuple[TopicPartition, int, str | None]
 
@@ -153,13 +153,6 @@ def send_once(
     return {name: told.get(name, missing) for name in subjects}
 
 
-def chunks(wanted: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """The items in order, at most `size` at a time."""
-    items = iter(wanted)
-    while chunk := list(islice(items, size)):
-        yield chunk
-
-
 # Configurations, changed: IncrementalAlterConfigs (KIP-339).
 #
 # All changes of one topic or broker travel together and succeed or fail together. A broker's own configuration can be
@@ -169,7 +162,6 @@ def chunks(wanted: Iterable[_T], size: int) -> Iterator[list[_T]]:
 RESOURCES_PER_REQUEST = 1000
 BROKER_CHANGE_SECONDS = 3.0
 """For a broker that changes its own configuration."""
-_KINDS = {ConfigScope.TOPIC: 2, ConfigScope.BROKER: 4}  # ConfigResource.Type
 
 
 def alter(
@@ -214,7 +206,7 @@ def _configs_request(
     return IncrementalAlterConfigs(
         resources=[
             resource(
-                resource_type=_KINDS[scope],
+                resource_type=RESOURCE_TYPES[scope],
                 resource_name=name,
                 configs=[
                     resource.AlterableConfig(
@@ -263,7 +255,10 @@ def _configs_answers(
         for row in told.responses
     }
     missing = OutcomeUnknown("the answer leaves it out")
-    return {(scope, name): answers.get((_KINDS[scope], name), missing) for scope, name in resources}
+    return {
+        (scope, name): answers.get((RESOURCE_TYPES[scope], name), missing)
+        for scope, name in resources
+    }
 
 
 # New partitions of topics that exist: CreatePartitions (KIP-195) with the replicas of each, sent once.

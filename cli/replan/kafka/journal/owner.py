@@ -118,9 +118,11 @@ def release_lock(topic: JournalTopic, lock_id: str, reason: str, owner: str) -> 
 def _await_lock(reader: TopicReader, clock: Clock, lock_timeout: float, note: Notify) -> LockWatch:
     began = clock.now()
     watch = LockWatch(reader.lock, began)
-    announced, counted = False, 0.0
+    announced, counted, calls = False, 0.0, reader.clock.interrupt.calls
     while not watch.free(clock.now()):
         clock.sleep(LOCK_WATCH_SECONDS)
+        if watch.lock is not None and reader.clock.interrupt.calls > calls:
+            raise Held(f"{_held_by(watch.lock)}; this process was asked to stop while it waited")
         reader.refresh()
         now = clock.now()
         watch = watch.after(reader.lock, now)
@@ -178,16 +180,17 @@ def _await_own(reader: TopicReader, lock: Lock) -> None:
 
 
 def _waiting_for(lock: Lock) -> str:
-    return (
-        f"the lock of this cluster is held by {lock.owner} since {lock.since}; "
-        f"watching for a sign of life, {LOCK_DEAD_SECONDS:.0f} s at most"
-    )
+    return f"{_held_by(lock)}; watching for a sign of life, {LOCK_DEAD_SECONDS:.0f} s at most"
+
+
+def _held_by(lock: Lock) -> str:
+    return f"the lock of this cluster is held by {lock.owner} since {lock.since}"
 
 
 def _alive(lock: Lock) -> str:
     working = f", application {lock.application}" if lock.application else ""
     return (
-        f"the lock of this cluster is held by {lock.owner} since {lock.since}{working}; it is at work "
+        f"{_held_by(lock)}{working}; it is at work "
         f"(lock {lock.id})\n"
         "Wait until it has ended, or give --lock-timeout. Or stop it with ^C there; `replan resume` then goes on with "
         "what it was at. "

@@ -1,6 +1,6 @@
 """Configurations, read: DescribeConfigs, restricted to the keys that replan knows. A broker tells only its own."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ from replan.kafka.failures import (
     raise_for,
     standard_text,
 )
-from replan.kafka.messages import RESPONSES, DescribeConfigs
+from replan.kafka.messages import RESOURCE_TYPES, RESPONSES, DescribeConfigs, chunks
 from replan.kafka.reads.patience import NamedQuestion, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.configs import (
@@ -22,6 +22,7 @@ from replan.model.configs import (
     UNCLEAN_ELECTION,
     UNREAD,
     Configs,
+    ConfigScope,
     ConfigSource,
     ConfigValue,
     TopicSettings,
@@ -31,7 +32,6 @@ from replan.model.names import BrokerId
 
 TOPIC_KEYS_READ = (*THROTTLED_LISTS, MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION)
 TOPICS_PER_REQUEST = 1000
-_TOPIC, _BROKER = 2, 4  # ConfigResource.Type
 
 
 def of_topics(reads: Reads, topics: Collection[str]) -> dict[str, TopicSettings]:
@@ -51,7 +51,7 @@ def topic_values(reads: Reads, topic: str, keys: Sequence[str]) -> dict[str, str
             return None
         return {key: value.value for key, value in _values(result).items()}
 
-    question = Question(_request(_TOPIC, [topic], keys), read)
+    question = Question(_request(ConfigScope.TOPIC, [topic], keys), read)
     values: dict[str, str] | None = reads.ask(DESCRIBE_TOPIC_CONFIGS, question)
     return values
 
@@ -63,12 +63,12 @@ def asking_topics(reads: Reads, topics: Collection[str]) -> list[NamedQuestion]:
     """
 
     def make(chunk: Sequence[str]) -> NamedQuestion:
-        request = _request(_TOPIC, chunk, TOPIC_KEYS_READ)
+        request = _request(ConfigScope.TOPIC, chunk, TOPIC_KEYS_READ)
         return NamedQuestion(DESCRIBE_TOPIC_CONFIGS, Question(request, _topics, repeated=True))
 
     return [
         reads.kept(f"topic configs {number}", chunk, partial(make, chunk))
-        for number, chunk in enumerate(_chunks(sorted(topics), TOPICS_PER_REQUEST))
+        for number, chunk in enumerate(chunks(sorted(topics), TOPICS_PER_REQUEST))
     ]
 
 
@@ -76,7 +76,7 @@ def asking_broker(reads: Reads, broker: BrokerId) -> NamedQuestion:
     """The question to a broker for its throttle rates."""
 
     def make() -> NamedQuestion:
-        request = _request(_BROKER, [str(broker)], THROTTLE_RATES)
+        request = _request(ConfigScope.BROKER, [str(broker)], THROTTLE_RATES)
         return NamedQuestion(DESCRIBE_BROKER_CONFIGS, Question(request, _rates, repeated=True))
 
     return reads.kept(f"configs of {broker}", broker, make)
@@ -116,11 +116,15 @@ def _override(configs: Configs, key: str) -> str | None:
     return value.value if value is not None and value.source is ConfigSource.TOPIC else None
 
 
-def _request(kind: int, names: Sequence[str], keys: Sequence[str]) -> Any:
+def _request(scope: ConfigScope, names: Sequence[str], keys: Sequence[str]) -> Any:
     resource = DescribeConfigs.DescribeConfigsResource
     return DescribeConfigs(
         resources=[
-            resource(resource_type=kind, resource_name=name, configuration_keys=list(keys))
+            resource(
+                resource_type=RESOURCE_TYPES[scope],
+                resource_name=name,
+                configuration_keys=list(keys),
+            )
             for name in names
         ],
         include_synonyms=False,
@@ -140,8 +144,3 @@ def _values(result: Any, where: str = "") -> Mapping[str, ConfigValue]:
 def _source(code: int) -> ConfigSource:
     in_range = ConfigSource.TOPIC <= code <= ConfigSource.KAFKA_DEFAULT
     return ConfigSource(code) if in_range else ConfigSource.UNKNOWN
-
-
-def _chunks(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    for start in range(0, len(names), size):
-        yield names[start : start + size]

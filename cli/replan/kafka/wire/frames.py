@@ -94,9 +94,9 @@ def answer_in(body: bytes, question: Question, version: int, correlation: int) -
         KafkaProtocolError: it answers another request, or cannot be read.
     """
     message = question.message
-    decoded = struct.unpack_from(">i", body)[0] if len(body) >= 4 else None
-    if decoded != correlation:
-        raise KafkaProtocolError(f"an answer to request {decoded} instead of {correlation}")
+    answered = struct.unpack_from(">i", body)[0] if len(body) >= 4 else None
+    if answered != correlation:
+        raise KafkaProtocolError(f"an answer to request {answered} instead of {correlation}")
     # A header with tags: Kafka sends none. ApiVersions has a plain header always (KIP-511).
     flexible = message.flexible_version_q(version) and message.API_KEY != _API_VERSIONS
     content = memoryview(body)[5 if flexible else 4 :]
