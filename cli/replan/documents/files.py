@@ -46,9 +46,9 @@ def read_content(path: Path, *, limit: int = MOST_FILE_BYTES) -> bytes:
 
 
 def decoded_text(content: bytes, source: str) -> str:
-    """The bytes of a file as text; raises BadFile where they are not UTF-8."""
+    """The bytes of a file as text, less a byte order mark; raises BadFile where they are not UTF-8."""
     try:
-        return content.decode()
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise BadFile(f"{source}: this is not text: byte {problem.start} is not UTF-8") from problem
 

@@ -42,7 +42,8 @@ def led_by(broker: BrokerId, order: Iterable[BrokerId]) -> Replicas:
 def parse_topic_partition(text: str) -> TopicPartition:
     """Read `orders-7`; raises ValueError where there is no partition number behind the last dash."""
     topic, dash, number = text.rpartition("-")
-    if not dash or not topic or not number.isdecimal():
+    is_number = number.isascii() and number.isdecimal() and len(number) <= 10
+    if not dash or not topic or not is_number:
         raise ValueError(f"{text!r} is not TOPIC-PARTITION")
     return TopicPartition(topic, int(number))
 

@@ -26,6 +26,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition, parse_topic_p
 from replan.model.snapshot import Snapshot
 from replan.placement_file.export import placement_text
 from replan.placement_file.sources import Problems, Source, read_source
+from replan.placement_file.units import check_topic
 from replan.placement_file.yaml_text import (
     YamlMapping,
     fastest_parser,
@@ -82,7 +83,7 @@ def read_election_file(path: Path) -> dict[TopicPartition, ElectionEntry]:
         place, what = complaint(problem, value, ElectionFileForm)
         steps = [int(number) if number else key for key, number in _STEP.findall(place)]
         at = source.where(place_of(document, tuple(steps)))
-        raise BadFile(f"{at}: $.{place.removeprefix('.')}: {what}") from problem
+        raise BadFile(f"{at}: ${place}: {what}") from problem
     entries: dict[TopicPartition, ElectionEntry] = {}
     for number, row in enumerate(form.partitions):
         where = source.where(place_of(document, ("partitions", number)))
@@ -133,6 +134,10 @@ class ReassignedForm(Form, frozen=True):
     log_dirs: tuple[Text, ...] | None = field(default=None, name="log_dirs")
 
     def __post_init__(self) -> None:
+        try:
+            check_topic(self.topic)
+        except ValueError as problem:
+            raise ValueError(f".topic: {problem}") from problem
         once_each(replicas=self.replicas)
         if self.log_dirs is not None and len(self.log_dirs) != len(self.replicas):
             raise ValueError(

@@ -10,7 +10,7 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.documents.files import read_text, write_file
+from replan.documents.files import read_content, write_file
 from replan.errors import BadPlacement, BadUsage
 from replan.model.declared.placement import LeaderBlacklist, LeaderMove, Placement, RackBlacklist
 from replan.model.declared.where import MistakenPlacement
@@ -135,7 +135,7 @@ def _save(
     path = Path(edited.name)
     if not path.is_file():
         raise BadUsage(f"{path}: this is no file, and cannot be edited; name one with -f")
-    now = read_text(path)
+    now = read_content(path).decode(errors="replace")
     if now.removeprefix(_BYTE_ORDER_MARK) != sources[at].text:
         raise BadUsage(f"{path}: it was changed meanwhile; run the command again")
     write_file(path, now.replace(sources[at].text, edited.text))

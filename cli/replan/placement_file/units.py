@@ -185,7 +185,10 @@ def _advice(text: str) -> str:
         return f"Kafka counts bytes, not bits: write {in_bytes} for {text}"
     almost = _ALMOST.fullmatch(text)
     if almost is not None:
-        return f"write {almost[1]}{_spelled(almost[2])}/s"
+        written = f"{almost[1]}{_spelled(almost[2])}/s"
+        if not _RATE.fullmatch(written):
+            return "write fewer digits: up to 19, and 9 behind the point"
+        return f"write {written}"
     return "write a number with its unit, e.g. 50MB/s or 50MiB/s, or unlimited"
 
 
@@ -208,7 +211,8 @@ MAX_TOPIC_NAME_LENGTH = 249
 """Characters; Kafka's Topic.MAX_NAME_LENGTH."""
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
-_LEGAL_PATTERN = re.compile(r"[a-zA-Z0-9._*?\[\]!-]+")
+_LEGAL_PATTERN = re.compile(r"(?:[a-zA-Z0-9._*?-]|\[!?[a-zA-Z0-9._*?\[\]-][a-zA-Z0-9._*?\[!-]*\])+")
+"""A bracket that is not closed stands for itself (fnmatch), as `!` outside of one does, and no name has them."""
 
 
 def check_topic(name: str) -> None:

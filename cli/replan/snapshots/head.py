@@ -14,7 +14,7 @@ import pyarrow as pa
 from msgspec import Meta, Struct, to_builtins
 
 from replan.documents.json_text import INT64_MAX, Node, optional, shown
-from replan.documents.typed import Form, Int32, ReplicaList, Text, typed
+from replan.documents.typed import Form, Int32, ReplicaList, Text, once_each, typed
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import list_lengths
 from replan.model.configs import Configs
@@ -169,6 +169,9 @@ class TargetForm(Form, frozen=True):
     partition: Int32
     replicas: ReplicaList
 
+    def __post_init__(self) -> None:
+        once_each(replicas=self.replicas)
+
 
 class RateForm(Form, frozen=True):
     """The throttle on one broker."""
@@ -251,6 +254,9 @@ class OfflineForm(Form, frozen=True):
     topic: Text
     partition: Int32
     brokers: ReplicaList
+
+    def __post_init__(self) -> None:
+        once_each(brokers=self.brokers)
 
 
 def _write_offline(offline: Mapping[TopicPartition, Replicas]) -> list[object]:

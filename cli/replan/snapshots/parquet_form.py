@@ -427,6 +427,8 @@ def _read_table(path: Path, name: str) -> pa.Table:
         raise BadFile(f"{file}: this table of the snapshot is missing") from problem
     except OSError as problem:
         raise _unreadable(file, problem) from problem
+    except KeyError as problem:  # of read_dictionary
+        raise BadFile(f"{file}: has no column topic") from problem
     except DAMAGE as problem:
         raise BadFile(f"{file}: this is no whole Parquet file: {first_line(problem)}") from problem
 

@@ -339,7 +339,7 @@ def described(version: int) -> Any:
         cluster_id="c",
         controller_id=1,
         brokers=[
-            broker(broker_id=2, host="h", port=1, rack=None, is_fenced=version >= 2),
+            broker(broker_id=2, host="h", port=1, rack="", is_fenced=version >= 2),
             broker(broker_id=1, host="h", port=1, rack="a", is_fenced=False),
         ],
     )

@@ -15,7 +15,8 @@ def test_a_name_survives_its_text(topic: str, number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "orders", "orders-", "-1", "orders-x", "orders--x", "orders-1.0"]
+    "text",
+    ["", "orders", "orders-", "-1", "orders-x", "orders--x", "orders-1.0", "a-٣", "a-12345678901"],
 )
 def test_what_is_no_partition_is_said(text: str) -> None:
     with pytest.raises(ValueError, match=f"^{text!r} is not TOPIC-PARTITION$"):

@@ -91,7 +91,11 @@ def test_directories_are_counted_and_left_out(tmp_path: Path) -> None:
             '{"version": 2, "partitions": [{"topic": "a", "partition": 0, "replicas": [1]}]}',
             ["version"],
         ),
-        ('{"topics": [{"topic": "a"}], "version": 1}', ["topics"]),
+        (
+            '{"partitions": [{"topic": "a b", "partition": 0, "replicas": [1]}]}',
+            ["$.partitions[0].topic: 'a b' is no legal topic name"],
+        ),
+        ('{"topics": [{"topic": "a"}], "version": 1}', [': $: unknown key "topics"']),
         ("[]", ["expected a JSON object"]),
         ('{"partitions": [', [":1:17"]),
     ],

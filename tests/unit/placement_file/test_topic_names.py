@@ -11,6 +11,11 @@ def test_kafka_takes_these_names(name: str) -> None:
     check_topic_or_pattern(name)
 
 
+@pytest.mark.parametrize("pattern", ["*", "a-[0-9]?", "[!_]*", "[ab][!-z]"])
+def test_a_pattern_may_have_sets(pattern: str) -> None:
+    check_topic_or_pattern(pattern)
+
+
 # Kafka's own TopicTest names the same: illegal characters, the two folders, the empty name, too long.
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "a" * 250, "a b", "köln", "a/b", "a,b", "a:b", "a\n", "٣"]
@@ -22,7 +27,9 @@ def test_kafka_refuses_these_names(name: str) -> None:
         check_topic_or_pattern(name)
 
 
-@pytest.mark.parametrize("pattern", ["pay *", "köln-*", "a/*"])
+@pytest.mark.parametrize(
+    "pattern", ["pay *", "köln-*", "a/*", "!a*", "a-[0-9", "a*]", "a[]", "a[!]"]
+)
 def test_a_pattern_that_can_match_no_topic_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="can match no topic"):
         check_topic_or_pattern(pattern)

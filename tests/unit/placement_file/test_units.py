@@ -93,6 +93,7 @@ def test_a_rate_is_bytes_per_second(text: str, rate: int | None) -> None:
         ("50000000", '"50000000" is not a rate; it needs a unit: 50MB/s if bytes per second are meant'),
         ("50  MB/s", '"50  MB/s" is not a rate; write 50MB/s'),
         ("50MB", '"50MB" is not a rate; write 50MB/s'),
+        (f"{'9' * 20}GB/s", f'"{"9" * 20}GB/s" is not a rate; write fewer digits: up to 19, and 9 behind the point'),
         ("50MBps", '"50MBps" is not a rate; write 50MB/s'),
         ("50mib/s", '"50mib/s" is not a rate; write 50MiB/s if bytes are meant, 6.25MiB/s if bits are'),
         ("50Mb/s", '"50Mb/s" is not a rate; Kafka counts bytes, not bits: write 6.25MB/s for 50Mb/s'),

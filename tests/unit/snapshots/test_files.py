@@ -184,6 +184,10 @@ def null_in_isr(file: Path) -> None:
     pq.write_table(table.set_column(at, "isr", lists), file)
 
 
+def topics_instead(file: Path) -> None:
+    file.write_bytes((file.parent / "topics.parquet").read_bytes())
+
+
 BROKEN_TABLES: list[tuple[Callable[[Path], None], str]] = [
     (Path.unlink, "this table of the snapshot is missing"),
     (
@@ -198,6 +202,7 @@ BROKEN_TABLES: list[tuple[Callable[[Path], None], str]] = [
     (upside_down, "not sorted by topic and partition, or one occurs twice"),
     (other_topic, "names topics that topics.parquet does not have"),
     (no_leader_column, "has no column leader"),
+    (topics_instead, "has no column topic"),
     (
         leader_in_words,
         (
@@ -250,6 +255,27 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadFile) as refused:
         read_snapshot(tmp_path / "gone.json")
     assert str(refused.value) == f"{tmp_path / 'gone.json'}: cannot read: No such file or directory"
+
+
+def test_a_byte_order_mark_says_nothing(tmp_path: Path, orders: Snapshot) -> None:
+    write_snapshot(orders, tmp_path / "a.json")
+    text = (tmp_path / "a.json").read_text()
+    (tmp_path / "b.json").write_text("\ufeff" + text)
+    assert read_snapshot(tmp_path / "b.json").partitions == orders.partitions
+
+
+def test_who_comes_twice_in_a_list_of_the_head_is_refused(tmp_path: Path, orders: Snapshot) -> None:
+    write_snapshot(orders, tmp_path / "a.json")
+    target = {"topic": "orders", "partition": 0, "replicas": [1, 1]}
+    heads: dict[str, object] = {
+        "application": {"id": "x", "owner": "", "atWork": False, "targets": [target]},
+        "offline": [{"topic": "orders", "partition": 0, "brokers": [1, 1]}],
+    }
+    for key, of in heads.items():
+        document = json.loads((tmp_path / "a.json").read_text()) | {key: of}
+        (tmp_path / "b.json").write_text(json.dumps(document))
+        with pytest.raises(BadFile, match=rf"\$\.{key}.*: broker 1 is listed twice"):
+            read_snapshot(tmp_path / "b.json")
 
 
 def test_a_file_of_other_bytes_is_not_json(tmp_path: Path) -> None:

@@ -66,11 +66,11 @@ def tells_fenced(described: Any) -> bool:
 
 
 def described_brokers(described: Any) -> dict[BrokerId, Broker]:
-    """The brokers of an answer of `describe_cluster`; nothing is cordoned yet."""
+    """The brokers of an answer of `describe_cluster`; nothing is cordoned yet. `broker.rack=` is no rack."""
     tells = tells_fenced(described)
     return {
         BrokerId(told.broker_id): Broker(
-            BrokerId(told.broker_id), told.rack, fenced=tells and bool(told.is_fenced)
+            BrokerId(told.broker_id), told.rack or None, fenced=tells and bool(told.is_fenced)
         )
         for told in sorted(described.brokers, key=lambda told: told.broker_id)
     }

@@ -41,7 +41,7 @@ class Window(Struct, frozen=True):
     begin_minute: int
     """Of the day, 0 to 1439."""
     end_minute: int
-    """Of the day, 1 to 1440; at most the beginning: of the next day."""
+    """Of the day, 0 to 1440; at most the beginning: of the next day."""
     zone: str = "UTC"
     """An IANA name."""
 
