@@ -134,6 +134,23 @@ def test_who_may_not_change_the_cluster_is_refused_as_a_whole_also_where_each_re
                 write()
 
 
+def test_the_permission_that_is_missing_to_read_a_log_is_named(
+    secured: Secured, tmp_path: Path
+) -> None:
+    site = Site(secured, tmp_path)
+    secured.allow("viewer", ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
+    file = secured.properties(tmp_path, "viewer", word_of("viewer"))
+    with open_cluster(secured.bootstrap, file) as plane:
+        until(lambda: bool(plane.access().cluster), "the ACLs", limit_seconds=20)
+
+        for read in (
+            lambda tails, *of: list(tails.read(*of, 1)),
+            lambda tails, *of: tails.held_from(*of),
+        ):
+            with pytest.raises(ClusterRefused, match=f"the ACL Read on Topic {site.topic}"):
+                read(plane.tails(), BrokerId(1), TopicPartition(site.topic, 0), 0)
+
+
 def test_who_may_see_no_topic_is_not_told_that_all_is_well(
     secured: Secured, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ without a leader; a consumer would not.
 from collections.abc import Iterator
 from typing import Any
 
-from kafka.errors import AuthorizationError, KafkaError
+from kafka.errors import KafkaError
 
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.kafka.failures import answer, name_of, reason, unknown_after
@@ -45,7 +45,7 @@ class Tails:
         """
         if self._row(broker, name, begin, 1).error_code != ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE:
             return begin
-        told = self._response(broker, Question(asking_local_start(name)), name, READ_SECONDS)
+        told = self._response(broker, Question(asking_local_start(name)))
         [row] = [row for topic in told.topics for row in topic.partitions]
         if row.error_code:
             raise ClusterUnreachable(
@@ -76,8 +76,13 @@ class Tails:
 
     def _row(self, broker: BrokerId, name: TopicPartition, offset: int, most_bytes: int) -> Any:
         message = fetch({name: (offset, -1)}, replica_id=FUTURE_REPLICA, partition_bytes=most_bytes)
-        told = self._response(broker, Question(message, unchecked(message)), name, READ_SECONDS)
+        told = self._response(broker, Question(message, unchecked(message)))
         [row] = [row for topic in told.responses for row in topic.partitions]
+        if row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            raise ClusterRefused(
+                f"the records of {name} may not be read: {name_of(int(row.error_code))}\n"
+                f"  this user needs the ACL Read on Topic {name.topic}"
+            )
         return row
 
     def _fetched(self, broker: BrokerId, name: TopicPartition, offset: int) -> bytes:
@@ -88,18 +93,11 @@ class Tails:
             )
         return bytes(row.records or b"")
 
-    def _response(
-        self, broker: BrokerId, question: Question, name: TopicPartition, seconds: float
-    ) -> Any:
+    def _response(self, broker: BrokerId, question: Question) -> Any:
         _, answers = self._wire.round(
-            [], {broker: [question]}, home_seconds=0, broker_seconds=seconds
+            [], {broker: [question]}, home_seconds=0, broker_seconds=READ_SECONDS
         )
         reply = answers[broker][0]
-        if isinstance(reply, AuthorizationError):
-            raise ClusterRefused(
-                f"the records of {name} may not be read: {reason(reply)}\n"
-                f"  this user needs the ACL Read on Topic {name.topic}"
-            )
         if isinstance(reply, KafkaError):
             raise ClusterUnreachable(f"broker {broker} does not answer: {reason(reply)}")
         return reply

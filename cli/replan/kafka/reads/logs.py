@@ -8,7 +8,7 @@ last record is answered with where that epoch ends (KIP-595, Partition.readRecor
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeVar
 
-from kafka.errors import AuthorizationError, BrokerResponseError, KafkaError
+from kafka.errors import BrokerResponseError, KafkaError
 from msgspec.structs import replace
 
 from replan.kafka.failures import name_of, reason
@@ -98,8 +98,6 @@ def _answer(
 
 
 def _failed(failure: KafkaError) -> ProbeFailure:
-    if isinstance(failure, AuthorizationError):
-        return ProbeFailure(ProbeProblem.NOT_PERMITTED, int(failure.errno), reason(failure))
     if isinstance(failure, BrokerResponseError):
         return _refused(int(failure.errno))
     return ProbeFailure(ProbeProblem.SILENT, reason=reason(failure))
