@@ -33,8 +33,12 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     [
         ({"a": {"x": 1}}, "$.topics.a.x"),
         ({"a": {"01": 1}}, "$.topics.a.01"),
-        ({"a": {"0": -1}}, "$.topics"),
-        ({"a": [1]}, "$.topics"),
+        (
+            {"a": {"0": 5}, "b.c": {"0": 1, "1": -1}},
+            "$.topics.b.c.1: expected a whole number of at",
+        ),
+        ({"a": {"0": 1}, "b": {"1": True}}, "$.topics.b.1: expected a whole number, found true"),
+        ({"a": [1]}, "$.topics.a: expected an object"),
         (["a"], "$.topics"),
     ],
 )
@@ -46,6 +50,21 @@ def test_what_the_schema_refuses_is_refused_with_its_place(
     with pytest.raises(BadFile) as error:
         read_rates(written(tmp_path, document))
     assert place in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("topics", "told"),
+    [
+        ({"a": {"0": 2**63}}, "$.topics.a.0: expected a whole number of at most 9"),
+        ({"a": {"9" * 5000: 1}}, "9: expected at most 2,147,483,647"),
+    ],
+)
+def test_what_kafka_cannot_count_is_refused_with_its_place(
+    tmp_path: Path, topics: object, told: str
+) -> None:
+    with pytest.raises(BadFile) as error:
+        read_rates(written(tmp_path, {**HEAD, "topics": topics}))
+    assert told in str(error.value)
 
 
 def test_another_document_is_refused(tmp_path: Path) -> None:

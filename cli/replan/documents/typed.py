@@ -140,15 +140,27 @@ def _number(text: str) -> int | float:
 
 
 def _with_keys(path: str, value: object, message: str) -> str:
-    """The path with the key where msgspec writes `[...]`: the first whose value is of the kind that it complains of."""
-    match = re.search(r", got `(.+)`$", message)
-    before, mark, rest = path.partition("[...]")
-    members = _value_at(value, _STEP.findall(before))
-    if not mark or rest or match is None or not isinstance(members, dict):
-        return path
-    return next(
-        (f"{before}.{k}" for k, v in members.items() if type(v) is _KINDS.get(match[1])), path
-    )
+    """The path with a key wherever msgspec writes `[...]`: the first whose value is one that it complains of."""
+    head, *rests = path.split("[...]")
+    places = [(head, _value_at(value, _STEP.findall(head)))]
+    for rest in rests:
+        places = [
+            (f"{before}.{key}{rest}", _value_at(member, _STEP.findall(rest)))
+            for before, members in places
+            if isinstance(members, dict)
+            for key, member in members.items()
+        ]
+    return next((place for place, found in places if _is_meant(found, message)), path)
+
+
+def _is_meant(value: object, message: str) -> bool:
+    """Whether a complaint may be about a value: by the kind that it names, or by the bound."""
+    if got := re.search(r", got `(.+)`$", message):
+        return type(value) is _KINDS.get(got[1])
+    bound = re.search(r" ([<>])= (-?\d+)$", message)
+    if bound is None or type(value) is not int:
+        return False
+    return value < int(bound[2]) if bound[1] == ">" else value > int(bound[2])
 
 
 def _kinds(text: str) -> str:

@@ -40,7 +40,8 @@ _CLASSES = {
 
 def check_broker_key(key: str) -> None:
     """Raise ValueError where a key is not a broker's id."""
-    if not (key.isascii() and key.isdecimal() and int(key) < 2**31 and str(int(key)) == key):
+    is_short = key.isascii() and key.isdecimal() and len(key) <= 10
+    if not (is_short and int(key) < 2**31 and str(int(key)) == key):
         raise ValueError(
             f"{quoted_value(key)} is not a broker id; write a whole number from 0 to {2**31 - 1}"
         )

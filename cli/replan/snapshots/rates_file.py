@@ -28,9 +28,9 @@ class RatesForm(Form, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for topic, numbers in self.topics.items():
             for key in numbers:
-                if not (key.isascii() and key.isdecimal() and str(int(key)) == key):
+                if not (key.isascii() and key.isdecimal()) or (key[0] == "0" and key != "0"):
                     raise ValueError(f".topics.{topic}.{key}: the key is no partition")
-                if int(key) > INT32_MAX:
+                if len(key) > 10 or int(key) > INT32_MAX:
                     raise ValueError(f".topics.{topic}.{key}: expected at most {INT32_MAX:,}")
 
 
