@@ -35,8 +35,9 @@ def read_identity(path: Path) -> Identity:
 
 
 def write_snapshot(snapshot: Snapshot, path: Path) -> None:
-    """Write a snapshot in the form that the path asks for; raises BadFile."""
-    if path.suffix == ".json" or (path.exists() and not path.is_dir()):
+    """Write a snapshot in the form that the path asks for; to a device or a pipe as a document. Raises BadFile."""
+    is_stream = path.exists() and not path.is_dir() and not path.is_file()
+    if path.suffix == ".json" or is_stream:
         write_file(path, render_document(to_document(snapshot)))
     else:
         from replan.snapshots.parquet_form import write_folder  # noqa: PLC0415

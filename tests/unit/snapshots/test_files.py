@@ -96,6 +96,14 @@ def test_an_empty_folder_is_filled_and_another_one_is_left_alone(
     assert [p.name for p in other.iterdir()] == ["cat.jpg"]
 
 
+def test_a_file_of_another_name_is_left_alone(tmp_path: Path, orders: Snapshot) -> None:
+    placement = tmp_path / "placement.yaml"
+    placement.write_text("version: 1\n")
+    with pytest.raises(BadFile, match=r"placement\.yaml: something else is there already"):
+        write_snapshot(orders, placement)
+    assert placement.read_text() == "version: 1\n"
+
+
 def test_a_write_that_fails_leaves_what_was_there(
     tmp_path: Path, folder: Path, orders: Snapshot
 ) -> None:
