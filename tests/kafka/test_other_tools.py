@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,10 @@ def site(layout: Layout, pytestconfig: pytest.Config, tmp_path: Path) -> Iterato
         yield found
 
 
+LOOKED_SECONDS = 4.0
+"""Within these the applier has looked, too, and seen its copy: what is undone before that it asks for once more."""
+
+
 class Applied:
     """How it ended."""
 
@@ -45,6 +50,7 @@ def applied(site: Site, *more: str) -> Iterator[Applied]:
     ):
         try:
             until(lambda: copying(site, 0), "a running copy", limit_seconds=60)
+            time.sleep(LOOKED_SECONDS)
             yield found
             found.said = "".join(process.communicate(timeout=END_SECONDS))
         finally:
