@@ -63,6 +63,10 @@ def test_a_saved_plan_is_performed_without_a_question_and_nothing_is_left_to_do(
     assert "throttled" not in (folder / "cluster.json").read_text()
     again = replan("apply", "plan.json", *SIMULATED, folder=folder)
     assert again.returncode == 0, again.stderr
+    (folder / "cluster.json.journal").unlink()
+    unknown = replan("apply", "plan.json", *SIMULATED, folder=folder)
+    assert unknown.returncode == 0, unknown.stderr
+    assert unknown.stdout.startswith("4 moves in 0.0 s; `replan journal show` has application ")
 
 
 def test_a_fault_of_the_embedded_cluster_is_reported_with_what_waits_for_it(

@@ -73,3 +73,19 @@ def test_an_ended_application_keeps_what_its_copies_had_to_copy() -> None:
     made.apply()
     (ended,) = (r for r in made.journal.read() if isinstance(r, Application))
     assert (ended.status, ended.bytes) == (ApplicationStatus.CLOSED, 2 * 20 * MB)
+
+
+def test_nothing_is_copied_for_a_list_that_stands_already() -> None:
+    there = move([1, 2, 3], [4, 2, 5], partition=0, size=20 * MB)
+    to_do = move([2, 3, 1], [4, 3, 1], partition=1, size=5 * MB)
+    of = [state(there.target, partition=0, size=20 * MB)]
+    made = lab(of, [there])
+    performed = made.apply().performed
+    assert performed is not None
+    assert (performed.copied_bytes, performed.throttles) == (0, None)
+    (ended,) = (r for r in made.journal.read() if isinstance(r, Application))
+    assert ended.bytes == 0
+    made = lab([*of, state(to_do.original, partition=1, size=5 * MB)], [there, to_do])
+    performed = made.apply().performed
+    assert performed is not None
+    assert performed.copied_bytes == 5 * MB

@@ -249,10 +249,13 @@ def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
 
 
 def copied_bytes(ledger: Ledger, plan: Plan | None) -> int:
-    """Bytes of the copies that are done, between brokers and between directories."""
+    """Bytes of the copies that are done, between brokers and between directories.
+
+    A replica list that stood already was not asked for, so nothing was copied for it.
+    """
     if plan is None:
         return 0
-    done = {name for name, own in ledger.owned.items() if own.status is Status.DONE}
+    done = {n for n, own in ledger.owned.items() if own.status is Status.DONE and own.past}
     within = {
         name for name, own in ledger.steps_of(LogMoveRecord).items() if own.status is Status.DONE
     }

@@ -138,7 +138,7 @@ class Performed(Struct, frozen=True):
     seconds: float
     """Since this process began, on the clock of the cluster."""
     copied_bytes: int
-    """By the sizes of the plan."""
+    """By the sizes of the plan, of what was asked for: not of what was there already."""
     throttles: ThrottlesLeft | None
     """What became of those that its copies had; None where they had none."""
     resumed: bool = False
