@@ -181,7 +181,8 @@ class Loop:
     def once(self) -> Exit:
         """One round; after one that applied something, another look says how it stands.
 
-        A lease that may be dead is watched first, as long as it takes to know.
+        A lease that may be dead is watched first, as long as it takes to know. HELD is also the code of a round that has
+        not looked since its own application is open, and paused or not to be tried again yet.
         """
         with suppress(ReplanError):
             while not (self._may_work() or self._lease.alive or self._ports.stop()):
@@ -193,6 +194,8 @@ class Loop:
         if self._lease.held:
             with suppress(ReplanError):
                 self._lease.release()
+        if code in {Exit.CHANGES, Exit.REFUSED} and self._status.looked_at is None:
+            return Exit.HELD
         return Exit.REFUSED if code is Exit.CHANGES and refused else code
 
     def round(self, *, acts: bool = True) -> bool:

@@ -10,6 +10,7 @@ from tests.builders import brokers, snapshot, state
 from tests.unit.applying.lab import Killed
 
 from replan.applying.api import LoopCommand, Settings, SteeredJournal, Verb
+from replan.errors import Exit
 from replan.model.api import (
     LOG_DIRS_RATE,
     BrokerId,
@@ -349,6 +350,28 @@ def test_a_resume_that_no_process_answers_goes_on_with_the_application(read: Rea
     assert done.result is RoundResult.DONE
     assert done.ended_at - month.watched.began > 2 * HOUR
     assert lists_of(month)[0] == replicas(4, 2, 3)
+
+
+def test_a_round_that_finds_its_application_paused_has_not_looked_and_says_so(read: Reader) -> None:
+    """By 3, as a round that holds, its proposals would be taken for those of a round that has looked."""
+    policy = "reconcile: {putRight: {placementChanged: 0s}}"
+    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
+    releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
+    asked = [
+        TimedCommand(1.1 * HOUR, Verb.PAUSE, "bob@ops-2"),
+        TimedCommand(2 * HOUR, Verb.RESUME, "bob@ops-2"),
+    ]
+    codes = list[Exit]()
+
+    def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
+        Loop(replace(ports, stop=lambda: ports.clock.now() >= 1.2 * HOUR), settings).run()
+        for hours in (0.1, 1):
+            ports.clock.sleep(hours * HOUR)
+            codes.append(Loop(ports, settings).once())
+        one_life(ports, settings, watched)
+
+    run_loop(cluster(), releases, 8 * HOUR, asked=asked, lives=lives)
+    assert codes == [Exit.HELD, Exit.OK]
 
 
 def test_one_resume_is_enough_for_what_was_cancelled_and_then_paused(read: Reader) -> None:

@@ -87,7 +87,7 @@ def reconcile(
       1    an error: the placement, or the cluster, could not be read
       2    something differs, and is not due, or not allowed
       3    it holds, or a safety rule or a limit refuses
-      4    another application or another loop is at work
+      4    another application or loop is at work, or its own application waits: it has not looked
       130  interrupted
 
     Examples:
