@@ -73,6 +73,8 @@ def test_the_status_is_served_whole(server: LoopServer) -> None:
     found = answer(server, "/status.json")
     assert found.content_type == "application/json"
     assert msgspec.json.decode(found.body, type=LoopStatus) == acting()
+    document = json.loads(found.body)
+    assert (document["kind"], document["formatVersion"]) == ("replan.reconcile", 1)
 
 
 def plan_of(target: int) -> Plan:

@@ -16,7 +16,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.wording import count, duration, listed, size
 
-STATUS_KIND: Final = "reconcile"
+STATUS_KIND: Final = "replan.reconcile"
 STATUS_FORMAT_VERSION: Final = 1
 LISTED_DEVIATIONS = 200
 """So many deviations are listed one by one; all of them are counted."""
@@ -554,7 +554,7 @@ class LoopStatus(Value, frozen=True):
     rounds: tuple[Round, ...] = ()
     """The last ones that did something, the latest first."""
     next: Next | None = None
-    kind: Literal["reconcile"] = STATUS_KIND
+    kind: Literal["replan.reconcile"] = STATUS_KIND
     format_version: Literal[1] = STATUS_FORMAT_VERSION
 
 
