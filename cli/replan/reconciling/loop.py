@@ -181,8 +181,8 @@ class Loop:
     def once(self) -> Exit:
         """One round; after one that applied something, another look says how it stands.
 
-        A lease that may be dead is watched first, as long as it takes to know. HELD is also the code of a round that has
-        not looked since its own application is open, and paused or not to be tried again yet.
+        A lease that may be dead is watched first, as long as it takes to know. A round that has not looked, since its
+        own application waits, comes to HELD.
         """
         with suppress(ReplanError):
             while not (self._may_work() or self._lease.alive or self._ports.stop()):
