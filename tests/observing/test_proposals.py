@@ -109,4 +109,6 @@ def test_a_proposal_that_could_not_be_written_is_tried_again_and_said_once(
         (out / PROPOSAL).rmdir()
         while not (out / PROPOSAL).is_file():
             time.sleep(0.01)
-    assert capsys.readouterr().err.count("note: --proposals: ") == 1
+    said = capsys.readouterr().err
+    assert said.count("note: --proposals: ") == 1
+    assert said.endswith("; it is tried again every minute\n")

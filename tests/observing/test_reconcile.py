@@ -62,6 +62,15 @@ def test_without_a_policy_it_reports_and_proposes(folder: Path) -> None:
     assert list((folder / "out").iterdir()) == []
 
 
+def test_of_one_round_it_is_not_said_that_a_proposal_is_tried_again(folder: Path) -> None:
+    change(folder, policy="")
+    (folder / "out" / "proposal.md").mkdir(parents=True)
+    done = replan("reconcile", "--once", "--proposals", "out", *TO, folder=folder)
+    (said,) = (line for line in done.stderr.splitlines() if "--proposals" in line)
+    assert said.startswith("note: --proposals: out/proposal.md: cannot remove")
+    assert "tried again" not in said
+
+
 @pytest.mark.parametrize("option", ["--ref", "--path"])
 def test_what_names_a_place_in_a_repository_goes_with_one(folder: Path, option: str) -> None:
     """Otherwise another placement would be what the cluster is kept as."""

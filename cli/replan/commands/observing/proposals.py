@@ -74,12 +74,21 @@ def _remove(path: Path) -> None:
 
 
 class Proposals:
-    """A context: writes the latest proposal on a thread of its own, so that nobody waits for it."""
+    """A context: writes the latest proposal on a thread of its own, so that nobody waits for it.
+
+    `once`: for one round, after which nothing is tried again.
+    """
 
     def __init__(
-        self, folder: Path, files: Sequence[Path], retry_seconds: float = PROPOSAL_RETRY_SECONDS
+        self,
+        folder: Path,
+        files: Sequence[Path],
+        retry_seconds: float = PROPOSAL_RETRY_SECONDS,
+        *,
+        once: bool = False,
     ) -> None:
         self._folder, self._files, self._retry_seconds = folder, files, retry_seconds
+        self._again = "" if once else "; it is tried again every minute"
         self._changed = Condition()
         self._latest: Proposal | None = None
         self._ends = False
@@ -126,7 +135,7 @@ class Proposals:
                 self.failed += 1
                 if str(problem) != said:
                     said = str(problem)
-                    note(f"note: --proposals: {said}; it is tried again every minute")
+                    note(f"note: --proposals: {said}{self._again}")
                 self._try_again(proposal)
 
     def _try_again(self, proposal: Proposal) -> None:

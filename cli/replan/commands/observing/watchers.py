@@ -54,8 +54,8 @@ class Watching(Struct, frozen=True):
     ] = "text"
 
     @contextmanager
-    def watchers(self, files: Sequence[Path]) -> "Iterator[Watchers]":
-        """All of them, until the block ends; `files`: of the placement, for patches.
+    def watchers(self, files: Sequence[Path], *, once: bool = False) -> "Iterator[Watchers]":
+        """All of them, until the block ends; `files`: of the placement, for patches; `once`: for one round.
 
         Raises BadUsage and BadFile, and ReplanError where nobody can listen.
         """
@@ -73,7 +73,9 @@ class Watching(Struct, frozen=True):
             if self.proposals is not None:
                 from replan.commands.observing.proposals import Proposals
 
-                watchers.proposals = stack.enter_context(Proposals(self.proposals, files))
+                watchers.proposals = stack.enter_context(
+                    Proposals(self.proposals, files, once=once)
+                )
             if self.listen:
                 from replan.commands.observing.http_server import listen_address
                 from replan.commands.observing.loop_server import LoopServer

@@ -116,7 +116,7 @@ def reconcile(
     )
     with (
         _placements(given, git, ref or "main", path or ".") as (read_placement, places),
-        watching.watchers(places) as observer,
+        watching.watchers(places, once=once) as observer,
         _connected(cluster, observer, settings, once=once) as connection,
     ):
         stop = asked_to_stop(connection.interrupt, note)
