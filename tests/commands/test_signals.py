@@ -168,16 +168,27 @@ def test_a_closed_stderr_is_not_where_the_journal_is_opened(folder: Path) -> Non
     finishes(folder)
 
 
-def test_a_pipe_that_closes_early_is_no_error_of_a_command_that_prints(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("plan", *SIMULATED), 2),
+        (("--help",), 0),
+        (("plan", "--help"), 0),
+        (("fleet", "-h"), 0),
+    ],
+)
+def test_a_pipe_that_closes_early_is_no_error_of_a_command_that_prints(
+    folder: Path, words: tuple[str, ...], code: int
+) -> None:
     done = subprocess.run(
-        ["sh", "-c", '{ "$@"; echo $? >code; } | true', *COMMAND, "plan", *SIMULATED],
+        ["sh", "-c", '{ "$@"; echo $? >code; } | true', *COMMAND, *words],
         cwd=folder,
         env=environment(),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (folder / "code").read_text() == "2\n"
+    assert (folder / "code").read_text() == f"{code}\n"
     assert done.stderr == ""
 
 

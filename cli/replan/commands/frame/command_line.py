@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 from typer.core import TyperCommand, TyperGroup
 
+from replan.commands.frame.output import result
 from replan.errors import Exit
 from replan.wording import UNLIMITED
 
@@ -62,7 +63,24 @@ class Spelling(Struct, frozen=True):
         return [*word.split(), *args[:at], *args[behind:]]
 
 
-class CommandGroup(TyperGroup):
+class _PrintsHelp(click.Command):
+    """`--help` is a result as any other: Click itself ends with 1 where its reader has left."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """The option, which prints as commands do."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = _print_help
+        return option
+
+
+def _print_help(ctx: click.Context, _option: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        result(f"{ctx.get_help()}\n")
+        ctx.exit()
+
+
+class CommandGroup(_PrintsHelp, TyperGroup):
     """A group that knows its commands by name, and imports and builds the one that is asked for."""
 
     table: ClassVar[Mapping[str, str]] = {}
@@ -165,7 +183,7 @@ ELSEWHERE: Mapping[tuple[str, str], str] = {
 """What other tools have as an option of a command, and what does it here."""
 
 
-class _Command(TyperCommand):
+class _Command(_PrintsHelp, TyperCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; raises UsageError, with what does it instead where an option is known from other tools."""
         try:
