@@ -32,8 +32,8 @@ class Unacknowledged(Struct, frozen=True):
 
 
 def passed(date: str, snapshot: Snapshot) -> bool:
-    """Whether a date had passed when the snapshot was taken."""
-    return date < snapshot.observed_at
+    """Whether a date had come when the snapshot was taken: from then on, and not only after it."""
+    return date <= snapshot.observed_at
 
 
 def review_due(

@@ -62,8 +62,9 @@ def test_it_is_listed_with_its_reason_and_its_end() -> None:
     }
 
 
-def test_an_expired_entry_covers_nothing_and_is_named() -> None:
-    made = make_plan(placement(LISTS, acknowledged=known("*", expires="2026-11-01")), SEEN)
+@pytest.mark.parametrize("expires", ["2026-11-01", SEEN.observed_at], ids=["long ago", "just now"])
+def test_an_expired_entry_covers_nothing_and_is_named(expires: str) -> None:
+    made = make_plan(placement(LISTS, acknowledged=known("*", expires=expires)), SEEN)
     assert len(made.moves) == 3
     assert [w.kind for w in made.warnings] == [WarningKind.ACKNOWLEDGEMENT_EXPIRED]
 
