@@ -169,12 +169,14 @@ class CreateRecord(StepRecord, frozen=True):
 
 
 class StandingRecord(StepRecord, frozen=True):
-    """A throttle setting that an application has asked for and that is to stay."""
+    """A throttle setting that is to stay."""
 
     begins = "standing"
     scope: ConfigScope
     name: Text
     config: str
+    asked: bool = False
+    """Whether the application has asked for it: else it was there already, and no plan back takes it away."""
 
     @property
     def about(self) -> SettingName:

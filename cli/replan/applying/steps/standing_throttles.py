@@ -94,6 +94,10 @@ class StandingStep(Struct, FromRecord, frozen=True):
         """As `judge` says."""
         return SettingUnseen()
 
+    def asking(self, ask: Ask, ledger: Ledger) -> Iterable[Record]:
+        """That it is asked for, so that a plan back takes it away."""
+        return [replace(record, asked=True) for record in super().asking(ask, ledger)]
+
     def begun(self, ledger: Ledger) -> StandingRecord:
         """Of which setting."""
         of = self.subject
@@ -139,10 +143,10 @@ class StandingKind(StepKind[StandingStep]):
         ]
 
     def stays(self, plan: Plan | None, ledger: Ledger) -> Mapping[str, list[ThrottleSetting]]:
-        """Those that were set."""
+        """Those that were set; what had its value before the application asked for it is somebody else's."""
         steps = [] if plan is None else self.steps(plan, ledger)
-        done = (s for s in steps if s.record is not None and s.record.status is Status.DONE)
-        return {"settings": [step.wanted for step in done]}
+        own = ((step.wanted, step.record) for step in steps if step.record is not None)
+        return {"settings": [w for w, r in own if r.asked and r.status is Status.DONE]}
 
 
 STANDING_THROTTLES = StandingKind()
