@@ -80,6 +80,14 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
             judged.append((move, state))
     standing = list(_settings_back(wanted, snapshot))
     check_limits([*(move for move, _ in judged), *standing], wanted.limits)
+    warnings = [
+        *_warnings(wanted, snapshot, goes_back=bool(judged or standing)),
+        *_stays(WarningKind.CHANGED_SINCE, changed),
+        *_stays(WarningKind.FIRST_LEADS_ON, led_on),
+        *chain.from_iterable(starmap(_stays, wanted.stays.items())),
+    ]
+    if wanted.warn_of_placement and not (judged or standing or refused or warnings):
+        warnings = [PlanWarning(WarningKind.NOTHING_LEFT, {"application": wanted.application})]
     return Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=wanted.cluster_name,
@@ -91,12 +99,7 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
         standing=tuple(standing),
         allowed=wanted.allowed,
         refusals=tuple(refused),
-        warnings=(
-            *_warnings(wanted, snapshot, goes_back=bool(judged or standing)),
-            *_stays(WarningKind.CHANGED_SINCE, changed),
-            *_stays(WarningKind.FIRST_LEADS_ON, led_on),
-            *chain.from_iterable(starmap(_stays, wanted.stays.items())),
-        ),
+        warnings=tuple(warnings),
     )
 
 

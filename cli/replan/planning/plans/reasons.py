@@ -435,6 +435,12 @@ class WarningKind(WordedName):
         "restores the order of the list",
     )
     """A plan goes back, and nothing takes back the elections by which these are led again."""
+    NOTHING_LEFT = (
+        "nothing-left",
+        "nothing is left to go back of what was done since before application {application}; "
+        "`--to` names an earlier one",
+    )
+    """A plan goes back, and is empty: nothing was changed, or all of it is as it was."""
     MORE_STAGES = (
         "more-stages",
         "this is what the limits allow at once; left for later: {count} (stages still to come: {stages} or more). "

@@ -33,6 +33,7 @@ GOES_BACK = frozenset(
         WarningKind.FIRST_LEADS_ON,
         WarningKind.LOG_DIRS_STAY,
         WarningKind.RECOVERIES_STAY,
+        WarningKind.NOTHING_LEFT,
     }
 )
 """What only a plan back warns of."""
