@@ -143,7 +143,7 @@ class StandingKind(StepKind[StandingStep]):
         ]
 
     def stays(self, plan: Plan | None, ledger: Ledger) -> Mapping[str, list[ThrottleSetting]]:
-        """Those that were set; what had its value before the application asked for it is somebody else's."""
+        """Those that were set; what had its value before the application asked for it is not its own."""
         steps = [] if plan is None else self.steps(plan, ledger)
         own = ((step.wanted, step.record) for step in steps if step.record is not None)
         return {"settings": [w for w, r in own if r.asked and r.status is Status.DONE]}
