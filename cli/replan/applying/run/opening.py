@@ -236,9 +236,9 @@ def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
         topic = topics.setdefault(
             (name.topic, own.topic_id), PackedTopic(name.topic, own.topic_id, [])
         )
-        done = own.status is Status.DONE
+        origin = _origin(own, led=led.get(name, True))
         topic.partitions.append(
-            (name.partition, own.original, own.target, done, led.get(name, True))
+            (name.partition, origin.original, origin.target, origin.done, origin.led)
         )
     throttle = None if plan is None else plan.throttle
     stays = dict[str, list[Any]]()
@@ -246,6 +246,17 @@ def originals_of(ledger: Ledger, plan: Plan | None) -> Originals:
         for field, of in kind.stays(plan, ledger).items():
             stays.setdefault(field, []).extend(of)
     return Originals(list(topics.values()), throttle=throttle, **stays)
+
+
+def _origin(own: MoveRecord, *, led: bool) -> Origin:
+    """Where it was before the first request; `led`: whether the first of the planned original led it.
+
+    Where no list was asked for it had that of the plan already, by another tool, and was led by another replica.
+    """
+    done = own.status is Status.DONE
+    if own.past:
+        return Origin(own.partition, own.topic_id, own.original, own.target, done=done, led=led)
+    return Origin(own.partition, own.topic_id, own.target, own.target, done=done, led=False)
 
 
 def copied_bytes(ledger: Ledger, plan: Plan | None) -> int:
@@ -292,7 +303,7 @@ def unfinished(ledger: Ledger, plan: Plan) -> list[Origin]:
     stays = {Status.DONE, Status.FOREIGN}
     led = {m.partition: m.led_by_first for m in plan.moves}
     moved = [
-        Origin(own.partition, own.topic_id, own.original, own.target, led=led.get(name, True))
+        _origin(own, led=led.get(name, True))
         for name, own in ledger.owned.items()
         if own.asked is not None and own.status not in stays
     ]
