@@ -90,11 +90,15 @@ def test_a_page_is_written_and_the_cluster_file_stays_as_it_is(folder: Path) -> 
         ),
         (
             ("rehearse", "plan.json", "-f", "placement.yaml"),
-            "-f and --for go with --reconcile; leave them out",
+            "-f, --for and --every go with --reconcile; leave them out",
         ),
         (
             ("rehearse", "plan.json", "--for", "3d"),
-            "-f and --for go with --reconcile; leave them out",
+            "-f, --for and --every go with --reconcile; leave them out",
+        ),
+        (
+            ("rehearse", "plan.json", "--every", "5m"),
+            "-f, --for and --every go with --reconcile; leave them out",
         ),
         (
             ("rehearse", "--reconcile"),

@@ -38,6 +38,37 @@ def at_work(folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+NO_SNAPSHOT = [
+    ("pause",),
+    ("journal", "show"),
+    ("lock", "show"),
+    ("lock", "release", "3f9a1c02b7de", "--reason", "it hangs"),
+    ("rollback",),
+]
+
+
+@pytest.mark.parametrize("words", NO_SNAPSHOT)
+def test_what_needs_a_journal_offers_no_snapshot(folder: Path, words: tuple[str, ...]) -> None:
+    done = replan(*words, "--snapshot", "cluster.json", folder=folder)
+    assert done.returncode == 1
+    assert "Error: No such option '--snapshot'." in done.stderr
+    (folder / "fleet.yaml").write_text("version: 1\nclusters: {kept: {snapshot: cluster.json}}\n")
+    done = replan(*words, "--cluster", "kept", folder=folder)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "replan: cluster kept is a snapshot in fleet.yaml: it has no journal, and can only be read\n",
+    )
+
+
+@pytest.mark.parametrize("running", [(), ("--no-running",)])
+def test_how_long_a_throttle_waits_goes_with_what_it_waits_for(
+    folder: Path, running: tuple[str, ...]
+) -> None:
+    words = ("throttle", "1MB/s", *running, "--give-up-after", "1h")
+    done = replan(*words, *SIMULATED, folder=folder)
+    assert (done.returncode, done.stderr) == (1, "replan: --give-up-after goes with --running\n")
+
+
 def test_another_terminal_pauses_resumes_and_throttles(folder: Path) -> None:
     with at_work(folder) as process:
         paused = replan("pause", *SIMULATED, folder=folder)

@@ -49,7 +49,7 @@ Topics = Annotated[
     typer.Option("--topic", metavar="NAME", help="Only topics of this name or glob; repeatable."),
 ]
 Every = Annotated[
-    float,
+    float | None,
     typer.Option(
         metavar="DURATION",
         parser=seconds,

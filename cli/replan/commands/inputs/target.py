@@ -237,7 +237,9 @@ class Target(Struct, frozen=True):
         if not cluster.is_asked:
             raise BadUsage(f"{file} does not say how cluster {name} is reached")
         if cluster.snapshot is not None and not isinstance(self, ReadTarget):
-            raise BadUsage(f"cluster {name} is a snapshot in {file}, which can only be read")
+            raise BadUsage(
+                f"cluster {name} is a snapshot in {file}: it has no journal, and can only be read"
+            )
         self._set("bootstrap_server", cluster.bootstrap_servers)
         for option in ("command_config", "simulated", "snapshot", "placement", "prices"):
             self._set(option, _local(name, option, getattr(cluster, option)))
@@ -360,10 +362,15 @@ _JOURNAL = typer.Option(
 )
 
 
-class LiveTarget(Target, frozen=True):
-    """A cluster to change, and the journal of it."""
+class AnsweringTarget(Target, frozen=True):
+    """A cluster that answers, and the journal of it."""
 
     journal: Annotated[JournalPlace | None, _JOURNAL] = None
+
+
+class LiveTarget(AnsweringTarget, frozen=True):
+    """A cluster to change, and the lock of it."""
+
     lock_timeout: Annotated[
         float | None,
         typer.Option(

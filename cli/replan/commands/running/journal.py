@@ -6,14 +6,14 @@ import typer
 
 from replan.commands.frame.output import result
 from replan.commands.inputs.options import AS
-from replan.commands.inputs.target import JournaledTarget
+from replan.commands.inputs.target import AnsweringTarget
 from replan.errors import BadUsage, Exit
 
 
 def journal_show(
     *,
     form: Annotated[Literal["text", "json"], AS] = "text",
-    cluster: JournaledTarget,
+    cluster: AnsweringTarget,
 ) -> Exit:
     """List the applications in the journal, and the records of the open one.
 
@@ -31,7 +31,6 @@ def journal_show(
     from replan.commands.inputs.journals import read_journal
     from replan.reporting.application.journal_text import render_journal, render_journal_json
 
-    _check_live(cluster)
     with cluster.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()
         journal = read_journal(cluster, connection, cluster_id)
@@ -43,7 +42,7 @@ def journal_show(
     return Exit.OK
 
 
-def lock_show(*, cluster: JournaledTarget) -> Exit:
+def lock_show(*, cluster: AnsweringTarget) -> Exit:
     """Show which process holds the lock of the cluster.
 
     Exit codes:
@@ -58,7 +57,6 @@ def lock_show(*, cluster: JournaledTarget) -> Exit:
     from replan.commands.inputs.journals import journal_topic_of
     from replan.reporting.application.journal_text import NO_LOCK, render_lock
 
-    _check_live(cluster)
     where = cluster.journal_place
     if where.path is not None:
         held = holder(where.path)
@@ -82,7 +80,7 @@ def lock_release(
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Why; its owner is shown this.")
     ],
-    cluster: JournaledTarget,
+    cluster: AnsweringTarget,
 ) -> Exit:
     """Take the lock away from the process that holds it.
 
@@ -108,8 +106,3 @@ def lock_release(
         released = release_lock(journal_topic_of(connection, where), lock_id, reason, owner())
     result(f"released: {released.id} of {released.owner}\n")
     return Exit.OK
-
-
-def _check_live(cluster: JournaledTarget) -> None:
-    if cluster.snapshot is not None:
-        raise BadUsage("a snapshot has no journal; name a cluster")

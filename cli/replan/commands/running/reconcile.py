@@ -57,7 +57,7 @@ def reconcile(
             help="With --git: the file or folder that is read in it.",
         ),
     ] = None,
-    every: Every = REST_SECONDS,
+    every: Every = None,
     once: Annotated[
         bool, typer.Option("--once", help="One round, and end; for a scheduled job.")
     ] = False,
@@ -109,7 +109,7 @@ def reconcile(
     applying = applying.on_a_real_clock() if cluster.is_real else applying
     settings = LoopSettings(
         owner=owner(),
-        every=every,
+        every=every or REST_SECONDS,
         dry_run=dry_run,
         proposes=watching.proposals is not None,
         applying=replace(applying, moment=timestamp_now),

@@ -111,7 +111,7 @@ def rehearse(
         ),
     ] = None,
     files: PlacementPaths = None,
-    every: Every = REST_SECONDS,
+    every: Every = None,
     faults: Faults = None,
     seed: Annotated[
         int | None,
@@ -163,10 +163,10 @@ def rehearse(
     if plan_file is None:
         if runs:
             raise BadUsage("--runs goes with PLAN; of --reconcile, name one seed after the other")
-        weeks = _Weeks(files, length or 30 * DAY_SECONDS, every, faults or (), seed)
+        weeks = _Weeks(files, length or 30 * DAY_SECONDS, every or REST_SECONDS, faults or (), seed)
         return _reconcile(weeks, options, cluster, form, output)
-    if files or length is not None:
-        raise BadUsage("-f and --for go with --reconcile; leave them out")
+    if files or length is not None or every is not None:
+        raise BadUsage("-f, --for and --every go with --reconcile; leave them out")
     return _plan(plan_file, _Tries(faults or (), seed, runs), options, cluster, form, output)
 
 

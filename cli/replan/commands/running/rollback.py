@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from replan.commands.frame.output import keep_inputs
 from replan.commands.inputs.options import AS, Allow, ExitZero, ReportForm
-from replan.commands.inputs.target import JournaledTarget
+from replan.commands.inputs.target import AnsweringTarget
 from replan.commands.inputs.unread import note_unread
 from replan.errors import BadUsage, Exit
 
@@ -40,7 +40,7 @@ def rollback(
     ] = None,
     form: Annotated[ReportForm, AS] = "text",
     exit_zero: ExitZero = False,
-    cluster: JournaledTarget,
+    cluster: AnsweringTarget,
 ) -> Exit:
     """Plan the way back to what was there before an application.
 
@@ -70,8 +70,6 @@ def rollback(
     from replan.planning.making.way_back import way_back
     from replan.reporting.plans.plan_context import PlanContext
 
-    if cluster.snapshot is not None:
-        raise BadUsage("a snapshot has no journal; name a cluster")
     if allow and not files:
         raise BadUsage("--allow raises a limit of the placement; name it with -f")
     keep_inputs(output, [*(files or ()), cluster.simulated])

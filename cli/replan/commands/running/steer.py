@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from replan.commands.frame.output import is_live, note, result
 from replan.commands.inputs.asking import PAUSE_SECONDS, ask, ask_loop, noted_if_silent
 from replan.commands.inputs.options import Detail, Pace
-from replan.commands.inputs.target import Connection, JournaledTarget, LiveTarget, Target
+from replan.commands.inputs.target import AnsweringTarget, Connection, LiveTarget, Target
 from replan.errors import Exit
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ LEAVING_SECONDS = 60.0
 """How long the process at work has to leave: it waits 45 s at most for what it puts back."""
 
 
-def pause(*, cluster: JournaledTarget) -> Exit:
+def pause(*, cluster: AnsweringTarget) -> Exit:
     """Pause the running application, or the loop: nothing new begins.
 
     What has begun goes on to its end, under its throttles. `replan resume` lifts the pause. The process at work, on

@@ -9,7 +9,7 @@ from replan.commands.frame.output import is_live, result
 from replan.commands.inputs.asking import ask, noted_if_silent
 from replan.commands.inputs.options import AS, Detail, Pace, patience
 from replan.commands.inputs.target import Connection, JournaledTarget, LiveTarget, Target
-from replan.errors import Exit
+from replan.errors import BadUsage, Exit
 from replan.wording import NAMES_SHOWN, capped
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ def throttle_rate(
     from replan.commands.performing.application import perform
     from replan.model.control_plane import Wanted
 
+    if give_up_after is not None and not running:
+        raise BadUsage("--give-up-after goes with --running")
     with cluster.connect() as connection:
         cluster_id = connection.control_plane.cluster_id()
         journal = journal_state(cluster, connection, cluster_id)
