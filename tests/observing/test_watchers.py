@@ -58,6 +58,16 @@ def test_the_log_says_what_changed_and_no_more(capsys: pytest.CaptureFixture[str
     ]
 
 
+def test_the_log_of_a_loop_that_takes_over_says_no_round_of_the_one_before(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    waits = msgspec.structs.replace(acting(), state=LoopState.WAITING_FOR_LEASE, rounds=())
+    with Watching().watchers([]) as watchers:
+        watchers.changed(waits)
+        watchers.changed(msgspec.structs.replace(acting(), at=NOW + 60))
+    assert ": round " not in capsys.readouterr().err
+
+
 def test_each_line_of_a_json_log_is_json(capsys: pytest.CaptureFixture[str]) -> None:
     with Watching(log_format="json", listen="127.0.0.1:0").watchers([]) as watchers:
         for status in (acting(), holding(), at_rest()):

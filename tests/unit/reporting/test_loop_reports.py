@@ -179,6 +179,28 @@ def test_what_ended_before_this_process_is_not_counted() -> None:
     assert counts.states[LoopState.AT_REST] == counts.states[LoopState.ACTING] == 1
 
 
+def test_what_another_loop_did_until_this_one_works_is_not_counted() -> None:
+    """A loop that waits does not know the rounds yet: it reads them once it takes over."""
+    waits = msgspec.structs.replace(acting(), state=LoopState.WAITING_FOR_LEASE, rounds=())
+    counts, others = LoopCounts(), acting().rounds
+    while_it_waits = Round(8, NOW + 5, NOW + 50, RoundResult.DONE, (DOWN,), 5, 10**9, "78" * 32)
+    own = Round(9, NOW + 110, NOW + 150, RoundResult.DONE, (DOWN,), 2, 10**6, "9a" * 32)
+    said = [
+        counts.add(status)
+        for status in (
+            waits,
+            msgspec.structs.replace(waits, at=NOW + 100),
+            msgspec.structs.replace(acting(), at=NOW + 101, rounds=(while_it_waits, *others)),
+            msgspec.structs.replace(at_rest(), at=NOW + 151, rounds=(own, while_it_waits, *others)),
+        )
+    ]
+    assert said == [[], [], [], [own]]
+    lost = Round(10, NOW + 160, NOW + 170, RoundResult.LEFT, (DOWN,), 0, 0, "bc" * 32)
+    waiting = msgspec.structs.replace(waits, at=NOW + 171, rounds=(lost, own))
+    assert counts.add(waiting) == [lost], "it ended before the lease was lost"
+    assert (sum(counts.rounds.values()), counts.moves) == (2, 2)
+
+
 def test_every_kind_and_state_has_a_sample_always() -> None:
     for of in (at_rest(), acting(), holding()):
         found = {m.name: list(m.samples) for m in metrics_of(of, LoopCounts())}

@@ -1,5 +1,7 @@
 """The log of a loop: a line where its state changes, where something begins or ceases to differ, and for each round."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from replan.commands.frame.output import event
@@ -18,14 +20,12 @@ class LoopLog:
 
     def __init__(self) -> None:
         self._before: LoopStatus | None = None
-        self._newest: int | None = None
-        """The number of the last round that was said or is older than this process."""
 
-    def changed(self, status: LoopStatus) -> None:
-        """Say what is new."""
+    def changed(self, status: LoopStatus, ended: Sequence[Round]) -> None:
+        """Say what is new, these rounds among it."""
         before, self._before = self._before, status
-        for ended in self._ended(status):
-            self._round(ended, status)
+        for done in ended:
+            self._round(done, status)
         if before is None or _tallies(before) != _tallies(status):
             self._differs(status)
         if before is None or _situation(before) != _situation(status):
@@ -35,13 +35,6 @@ class LoopLog:
         """Say what is proposed to people."""
         what = f"{count(moves, 'move')} and {count(lists, 'changed list')}"
         _say("proposed", status, f"proposes {what}", {"moves": moves, "lists": lists})
-
-    def _ended(self, status: LoopStatus) -> list[Round]:
-        newest = max((done.number for done in status.rounds), default=0)
-        before, self._newest = self._newest, newest
-        if before is None:
-            return []
-        return sorted((r for r in status.rounds if r.number > before), key=lambda r: r.number)
 
     def _round(self, ended: Round, status: LoopStatus) -> None:
         took = duration(max(0.0, ended.ended_at - ended.began_at))

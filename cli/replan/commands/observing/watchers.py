@@ -104,10 +104,10 @@ class Watchers:
             self.counts.notifications_failed = self.notifier.failed
         if self.proposals is not None:
             self.counts.proposals_failed = self.proposals.failed
-        self.counts.add(status)
+        ended = self.counts.add(status)
         if self.server is not None:
             self.server.changed(status)
-        self.log.changed(status)
+        self.log.changed(status, ended)
         self._notify(before, status)
 
     def planned(self, plan: "Plan", snapshot: "Snapshot | None") -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, field
 
 from replan.model.declared.reconcile import DeviationKind
-from replan.reconciling.status import LoopState, LoopStatus, RoundResult, Running
+from replan.reconciling.status import LoopState, LoopStatus, Round, RoundResult, Running
 
 PERSON = "person"
 """The kind of what no policy puts right."""
@@ -35,24 +35,28 @@ class LoopCounts(Struct):
     moves: int = 0
     notifications_failed: int = 0
     proposals_failed: int = 0
-    _last: int | None = None
-    """The number of the last round that was counted."""
+    _last: int = 0
+    """The number of the last round that was seen."""
+    _works_since: float | None = None
+    """When this process was first seen, or last waited for the lease: what ended before is not its own."""
     _state: LoopState | None = None
 
-    def add(self, status: LoopStatus) -> None:
-        """Count what is new in a status. Rounds that ended before this process are not its own."""
+    def add(self, status: LoopStatus) -> list[Round]:
+        """Count what is new in a status; gives the rounds of this process that have ended since the one before."""
         if status.state is not self._state:
             self.states[status.state] += 1
             self._state = status.state
-        newest = max((done.number for done in status.rounds), default=0)
-        if self._last is None:
-            self._last = newest
-        for done in status.rounds:
-            if done.number > self._last:
-                self.rounds[done.result] += 1
-                self.copied_bytes += done.bytes
-                self.moves += done.moves
-        self._last = max(self._last, newest)
+        new = sorted((r for r in status.rounds if r.number > self._last), key=lambda r: r.number)
+        self._last = new[-1].number if new else self._last
+        since = self._works_since
+        if since is None or status.state is LoopState.WAITING_FOR_LEASE:
+            self._works_since = status.at
+        ended = [] if since is None else [r for r in new if r.ended_at >= since]
+        for done in ended:
+            self.rounds[done.result] += 1
+            self.copied_bytes += done.bytes
+            self.moves += done.moves
+        return ended
 
 
 def metrics_of(status: LoopStatus, counts: LoopCounts) -> Iterator[Metric]:
