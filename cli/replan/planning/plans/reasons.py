@@ -54,7 +54,7 @@ class RefusalRule(WordedName):
     )
     UNREGISTERED = (
         "unregistered",
-        "its list {original} names brokers {brokers}, not registered any more: Kafka takes no list that keeps them, "
+        "target {target} names brokers {brokers}, not registered any more: Kafka takes no list that names them, "
         "not even in another order; declare the partition under `assignments` without them",
     )
     CORDONED = (

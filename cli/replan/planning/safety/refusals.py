@@ -87,14 +87,14 @@ def _target_below_min_isr(move: Move) -> Iterator[RuleAndFacts]:
 
 
 def _unregistered(move: Move, registered: frozenset[BrokerId]) -> Iterator[RuleAndFacts]:
-    """Only where the list is not declared: ReplicationControlManager refuses a list that keeps such a broker (39).
+    """Only where the list is not declared: ReplicationControlManager refuses a list that names such a broker (39).
 
     An election names no list, so there it is only about who is to lead.
     """
     named = move.target[:1] if move.is_leader_only else move.target
     gone = tuple(sorted(set(named) - registered))
     if gone:
-        yield RefusalRule.UNREGISTERED, {"original": move.original, "brokers": gone}
+        yield RefusalRule.UNREGISTERED, {"target": move.target, "brokers": gone}
 
 
 def _cordoned(move: Move, cordoned: frozenset[BrokerId]) -> Iterator[RuleAndFacts]:
