@@ -154,7 +154,8 @@ def _cancelled(outcome: Outcome, counts: str) -> list[str]:
     if stays:
         named = ", ".join(capped(list(map(str, stays)), limit=NAMES_SHOWN))
         lines.append(
-            f"Finished before, and left as they are: {named}. `replan rollback` plans the way back of these, too."
+            f"Finished before, and left as they are: {named}. `replan rollback` plans the way back of what was changed "
+            "of these, too."
         )
     if outcome.kept:
         named = ", ".join(capped(list(outcome.kept), limit=NAMES_SHOWN))
