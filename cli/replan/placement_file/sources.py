@@ -35,6 +35,8 @@ class Source(Struct, frozen=True, dict=True):
 
     name: str
     text: str
+    marked: bool = False
+    """Whether the file begins with a byte order mark, which the text leaves out."""
 
     @cached_property
     def line_starts(self) -> "array[int]":
@@ -106,7 +108,7 @@ def decoded_source(name: str, raw: bytes) -> Source:
             "a placement file is YAML text in UTF-8"
         )
     try:
-        return Source(name, raw.decode("utf-8-sig"))
+        return Source(name, raw.decode("utf-8-sig"), marked=raw.startswith(codecs.BOM_UTF8))
     except UnicodeDecodeError as problem:
         line, column = _byte_place(raw, problem.start)
         raise BadPlacement(

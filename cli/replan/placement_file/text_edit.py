@@ -355,6 +355,11 @@ def _declared(placement: Placement) -> dict[TopicPartition, tuple[int, ...]]:
     return {TopicPartition(t, p): tuple(r) for t, p, r in zip(*columns, strict=True)}
 
 
+def _lines(source: Source) -> list[str]:
+    """Those of the file, as git counts them: a byte order mark is of the first one, a carriage return of its own."""
+    return _LINES.findall((_BYTE_ORDER_MARK if source.marked else "") + source.text)
+
+
 def _diff(before: Source, after: Source, root: Path) -> str:
     path = Path(before.name)
     try:
@@ -362,8 +367,8 @@ def _diff(before: Source, after: Source, root: Path) -> str:
     except ValueError:
         name = path.name
     lines = difflib.unified_diff(
-        _LINES.findall(before.text),
-        _LINES.findall(after.text),
+        _lines(before),
+        _lines(after),
         f"a/{name}",
         f"b/{name}",
     )

@@ -61,13 +61,32 @@ def test_a_list_of_another_length_is_written_whole(tmp_path: Path) -> None:
     "text",
     [
         TEXT.replace("\n", "\r\n"),
+        TEXT.replace("\n", "\r\n", 4),
         TEXT.removesuffix("reconcile: {putRight: {brokerDown: 30m}}\n").rstrip("\n"),
         TEXT.replace("payments", "Zahlungen für äöü \U0001f680"),
         '{"version": 1, "assignments": {"orders": {"partitions": {"0": [1, 2, 3]}}}}',
     ],
-    ids=["crlf", "no line feed at the end", "not ascii", "json"],
+    ids=[
+        "crlf",
+        "some crlf",
+        "no line feed at the end",
+        "not ascii",
+        "json",
+    ],
 )
 def test_other_texts_keep_what_they_are(tmp_path: Path, text: str) -> None:
+    changed = patched(tmp_path, text, {"orders": {0: (1, 4, 3)}})
+    assert changed == text.replace("[1, 2, 3]", "[1, 4, 3]")
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["no mark", "byte order mark"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
+@pytest.mark.parametrize("last", ["", "# the end"])
+def test_a_list_near_the_beginning_is_changed_whatever_the_lines_end_with(
+    tmp_path: Path, mark: str, line_end: str, last: str
+) -> None:
+    lines = ("version: 1", "assignments: {orders: {partitions: [[1, 2, 3]]}}", last)
+    text = mark + line_end.join(lines)
     changed = patched(tmp_path, text, {"orders": {0: (1, 4, 3)}})
     assert changed == text.replace("[1, 2, 3]", "[1, 4, 3]")
 
