@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from kafka.record import MemoryRecordsBuilder
 from tests.commandline import replan
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 from tests.kafka.harness.layout import free_ports
 
-from replan.errors import ClusterRefused
+from replan.errors import ClusterRefused, UnsafePlan
 from replan.kafka.api import (
     LISTS_PER_REQUEST,
     PAGE,
@@ -240,3 +241,23 @@ def test_a_broker_with_a_wrong_advertised_listener_is_named_with_the_address_tha
     assert seen.silent == (BrokerId(2),)
     assert f"broker 2 at 127.0.0.1:{port}: 111 ECONNREFUSED" in said
     assert "reaches what its advertised.listeners say" in said
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_an_end_of_a_log_from_before_kafka_0_11_cannot_be_saved_and_nothing_is_elected(
+    magic: int,
+) -> None:
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        old = MemoryRecordsBuilder(magic=magic, compression_type=0, batch_size=1000)
+        old.append(timestamp=1_700_000_000_000 if magic else None, key=None, value=b"a")
+        old.close()
+        cluster.topics.make("old").log.append(bytes(old.buffer()))
+
+        with pytest.raises(UnsafePlan) as refused:
+            list(connected.tails().read(BrokerId(2), TopicPartition("old", 0), 0, 1))
+
+    assert str(refused.value) == (
+        "nothing was elected: --save-tails cannot save what broker 2 has of old-0 from offset 0 on: "
+        f"a batch of message format {magic}; only format 2 can be read\n"
+        "  to elect without it, leave out --save-tails"
+    )

@@ -14,7 +14,7 @@ _HEADER = struct.Struct(">qiibIhiqqqhii")
 """Base offset, length of the rest, leader epoch, magic, CRC, attributes, last offset delta, two times, producer id and
 epoch, base sequence, number of records."""
 _BEFORE_LENGTH, _CRC_AT, _CHECKED_FROM = 12, 17, 21
-_MAGIC = 2
+_MAGIC, _MAGIC_AT = 2, 16
 _COMPRESSION, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL, _DELETE_HORIZON = (
     0x07,
     0x08,
@@ -54,10 +54,15 @@ def batches(content: bytes) -> Iterator[RecordBatch]:
     Raises ValueError where they are of an older format (before Kafka 0.11).
     """
     at = 0
-    while at + _HEADER.size <= len(content):
-        base, length, _, magic, _, attributes, delta, *_, records = _HEADER.unpack_from(content, at)
-        if magic != _MAGIC:
+    while at + _MAGIC_AT < len(
+        content
+    ):  # where every format has it; a whole older one may be short
+        if content[at + _MAGIC_AT] != _MAGIC:
+            magic = content[at + _MAGIC_AT]
             raise ValueError(f"a batch of message format {magic}; only format 2 can be read")
+        if at + _HEADER.size > len(content):
+            return
+        base, length, _, _, _, attributes, delta, *_, records = _HEADER.unpack_from(content, at)
         end = at + _BEFORE_LENGTH + length
         if end > len(content) or length < _HEADER.size - _BEFORE_LENGTH:
             return

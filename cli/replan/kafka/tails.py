@@ -9,7 +9,7 @@ from typing import Any
 
 from kafka.errors import KafkaError
 
-from replan.errors import ClusterRefused, ClusterUnreachable
+from replan.errors import ClusterRefused, ClusterUnreachable, UnsafePlan
 from replan.kafka.failures import answer, name_of, reason, unknown_after
 from replan.kafka.messages import Produce
 from replan.kafka.reads.logs import asking_local_start, fetch
@@ -61,10 +61,19 @@ class Tails:
         Raises:
             ClusterUnreachable: the broker does not answer, or its log ends before that.
             ClusterRefused: the user may not read the topic.
+            UnsafePlan: they are of a message format before Kafka 0.11.
         """
         at = begin
         while at < end:
-            fetched = [b for b in batches(self._fetched(broker, name, at)) if at <= b.last]
+            content = self._fetched(broker, name, at)
+            try:
+                fetched = [b for b in batches(content) if at <= b.last]
+            except ValueError as problem:
+                raise UnsafePlan(
+                    f"nothing was elected: --save-tails cannot save what broker {broker} has of {name} from offset "
+                    f"{at:,} on: {problem}\n"
+                    "  to elect without it, leave out --save-tails"
+                ) from problem
             if not fetched:
                 raise ClusterUnreachable(
                     f"the log of {name} on broker {broker} gave nothing at offset {at}, before its end {end}"

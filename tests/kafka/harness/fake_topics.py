@@ -30,6 +30,7 @@ REQUESTS: dict[int, Any] = {
 HIGHEST = {0: 7, 1: 13, 10: 2, 19: 5, 22: 4, 24: 3, 26: 3}
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 """Of a record batch (org.apache.kafka.common.record.DefaultRecordBatch)."""
+_MAGIC_AT = 16
 
 
 @dataclass
@@ -198,7 +199,8 @@ class FakeTopics:
         by_id = {topic.id: topic for topic in self.topics.values()}
         responses = []
         for wanted in asked.topics:
-            topic = by_id.get(uuid.UUID(str(wanted.topic_id)))
+            by_name = self.topics.get(wanted.topic)
+            topic = by_name if wanted.topic else by_id.get(uuid.UUID(str(wanted.topic_id)))
             error = UNKNOWN_ID if topic is None else NO_LEADER if topic.leaderless else 0
             end = topic.end if topic is not None else -1
             parts = [
@@ -214,18 +216,21 @@ class FakeTopics:
                 )
                 for part in wanted.partitions
             ]
-            responses.append(topic_of(topic_id=wanted.topic_id, partitions=parts))
+            responses.append(
+                topic_of(topic=wanted.topic, topic_id=wanted.topic_id, partitions=parts)
+            )
         return of(throttle_time_ms=0, error_code=0, session_id=0, responses=responses)
 
 
 def _from(topic: FakeTopic, offset: int) -> bytes:
     """The batches from the one on that holds the offset."""
-    return b"".join(
-        batch
-        for batch in topic.log
-        for start, size in [(_HEADER.unpack_from(batch)[0], _HEADER.unpack_from(batch)[6] + 1)]
-        if start + size > offset
-    )
+    return b"".join(batch for batch in topic.log if _last(batch) >= offset)
+
+
+def _last(batch: bytes) -> int:
+    """The offset of its last record; a batch of before Kafka 0.11 has one, where it is not compressed."""
+    base: int = struct.unpack_from(">q", batch)[0]
+    return base + (_HEADER.unpack_from(batch)[6] if batch[_MAGIC_AT] >= 2 else 0)
 
 
 def _coordinator(broker: tuple[int, str, int]) -> Any:

@@ -54,11 +54,16 @@ def test_a_batch_that_is_produced_again_has_no_producer_and_the_same_records() -
     ]
 
 
-def test_an_older_format_is_refused() -> None:
-    content = bytearray(batch(0, b"a"))
-    content[16] = 1
-    with pytest.raises(ValueError, match="format 1"):
-        list(batches(bytes(content)))
+@pytest.mark.parametrize("magic", [0, 1])
+def test_an_older_format_is_refused_however_short_it_is(magic: int) -> None:
+    builder = MemoryRecordsBuilder(magic=magic, compression_type=0, batch_size=1000)
+    builder.append(timestamp=1_700_000_000_000 if magic else None, key=None, value=b"a")
+    builder.close()
+    content = bytes(builder.buffer())
+    assert len(content) < len(batch(0))
+
+    with pytest.raises(ValueError, match=f"format {magic}"):
+        list(batches(content))
 
 
 LENGTH_AT, ATTRIBUTES_AT, LAST_DELTA_AT, RECORDS_AT = 8, 21, 23, 61

@@ -39,7 +39,8 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
     """Save what the unclean recoveries of a plan drop, before anything is done; nothing without a folder.
 
     Of partitions that are led already it is too late; what is in the folder is not saved again. Raises UnsafePlan where
-    nobody knows whether one is led: nothing is saved; and where a part is in remote storage only: the rest is saved.
+    nobody knows whether one is led: nothing is saved; where a part is in remote storage only: the rest is saved; and as
+    `Tails.read`.
     """
     if folder is None or not plan.unclean:
         return
