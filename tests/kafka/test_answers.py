@@ -35,6 +35,7 @@ from replan.model.api import (
     TopicPermission,
     Wanted,
     broker_change,
+    replicas,
     topic_change,
 )
 from replan.planning.api import cluster_checks
@@ -261,3 +262,19 @@ def test_an_end_of_a_log_from_before_kafka_0_11_cannot_be_saved_and_nothing_is_e
         f"a batch of message format {magic}; only format 2 can be read\n"
         "  to elect without it, leave out --save-tails"
     )
+
+
+@pytest.mark.parametrize(("code", "is_about_an_acl"), [(29, True), (39, False)])
+def test_a_journal_topic_that_cannot_be_made_names_an_acl_where_that_is_what_lacks(
+    code: int, is_about_an_acl: bool
+) -> None:
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        cluster.topics.creatable = code != 29
+        cluster.topics.unregistered.add(3)
+        journal = connected.journal("notes")
+
+        with pytest.raises(ClusterRefused, match=f"notes cannot be created: .* \\({code}\\)") as no:
+            journal.create(journal.reader, replicas(1, 2, 3))
+
+    assert ("this user needs the ACL Create on Topic notes; or" in str(no.value)) == is_about_an_acl
+    assert "create it: one partition, cleanup.policy=compact" in str(no.value)

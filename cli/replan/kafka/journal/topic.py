@@ -210,10 +210,12 @@ def _requested(wire: Wire, made: Created) -> str:
     (result,) = told.topics
     said = answer(result.error_code, result.error_message)
     if isinstance(said, Rejected) and said.code != ErrorCode.TOPIC_ALREADY_EXISTS:
+        forbidden = said.code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        needs = f"this user needs the ACL Create on Topic {made.topic}; or " if forbidden else ""
         raise ClusterRefused(
             f"the journal topic {made.topic} cannot be created: {said.name} ({said.code}): {said.message}\n"
-            f"  this user needs the ACL Create on Topic {made.topic}; or create it: one partition, "
-            "cleanup.policy=compact, message.timestamp.type=LogAppendTime, three replicas, min.insync.replicas=2"
+            f"  {needs}create it: one partition, cleanup.policy=compact, message.timestamp.type=LogAppendTime, "
+            "three replicas, min.insync.replicas=2"
         )
     return ""
 
