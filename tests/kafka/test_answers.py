@@ -244,6 +244,18 @@ def test_a_broker_with_a_wrong_advertised_listener_is_named_with_the_address_tha
     assert "reaches what its advertised.listeners say" in said
 
 
+@pytest.mark.parametrize("partitions", [50, 40, 3, 0])
+def test_a_topic_that_is_made_again_between_two_of_its_pages_is_left_out(partitions: int) -> None:
+    """Its rows are of two topics; a snapshot gives them one id."""
+    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
+        cluster.trouble.largest_page = 30
+        cluster.trouble.made_again["t00000"] = partitions
+        seen = connected.observe()
+
+    assert seen.topics.column("name").to_pylist() == ["t00001"]
+    assert seen.partitions.num_rows == 50
+
+
 @pytest.mark.parametrize("magic", [0, 1])
 def test_an_end_of_a_log_from_before_kafka_0_11_cannot_be_saved_and_nothing_is_elected(
     magic: int,

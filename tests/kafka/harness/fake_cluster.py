@@ -142,6 +142,9 @@ class Trouble:
     """What every question for log directories is answered with, if not with them."""
     largest_page: int = 2000
     """How many partitions one page has at most (max.request.partition.size.limit)."""
+    made_again: dict[str, int] = field(default_factory=dict)
+    """Topics that are deleted and made again behind their first page, and how many partitions they have then;
+    0: only after the last page."""
     unequal_sizes: bool = False
     """Whether the replicas of a partition have different sizes, and each broker has the largest of some."""
 
@@ -356,6 +359,8 @@ class FakeCluster:
             if name < start[0]:
                 continue
             first = start[1] if name == start[0] else 0
+            if first and self.trouble.made_again.get(name) == 0:
+                continue
             if number is None:
                 topics.append(self._kept_topic(name, eligible=True))
                 continue
@@ -374,7 +379,11 @@ class FakeCluster:
         name = f"t{topic:05d}"
         if error := self._topic_error(name):
             return _missing(name, error)
-        head = struct.pack(">h", 0) + _text(name) + uuid.UUID(int=topic + 1).bytes + b"\0"
+        number = topic + 1
+        if first and name in self.trouble.made_again:
+            number += self.shape.topics
+            end = max(first, min(end, self.trouble.made_again[name]))
+        head = struct.pack(">h", 0) + _text(name) + uuid.UUID(int=number).bytes + b"\0"
         rows = self._rows(topic, first, end, eligible=eligible)
         return head + _varint(end - first + 1) + rows + struct.pack(">i", -(2**31)) + b"\0"
 

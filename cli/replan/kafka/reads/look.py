@@ -229,6 +229,8 @@ def observe(reads: Reads, *, observed_at: str, lenient: bool = False) -> Snapsho
     """Ask for everything; a broker that does not answer in time is named as silent.
 
     Topics that this user may not describe are named, settings of topics that it may not read marked as not known.
+    A topic that is deleted while this is read is left out, also where it is made again between two of its pages: there
+    was a moment without it, and the pages show neither of the two whole.
     `lenient`: so are rates of brokers that it may not read left out.
     """
     described = brokers.ask_brokers(reads)
@@ -238,7 +240,8 @@ def observe(reads: Reads, *, observed_at: str, lenient: bool = False) -> Snapsho
     answers, sizes, others = directories_and_sizes(reads, live, columns.topics, columns.rows)
     if not brokers.tells_fenced(described):
         registered = brokers.registered_brokers(reads, registered, columns.members())
-    topics, partitions = observed_tables(columns, configs.of_topics(reads, columns.names), sizes)
+    whole = [name for name in columns.names if name not in columns.torn]
+    topics, partitions = observed_tables(columns, configs.of_topics(reads, whole), sizes)
     return Snapshot(
         cluster_id=described.cluster_id,
         observed_at=observed_at,
@@ -292,7 +295,7 @@ def _rates(reads: Reads, live: Sequence[BrokerId], *, lenient: bool) -> dict[Bro
 def observed_tables(
     columns: PartitionColumns, configured: Mapping[str, TopicSettings], sizes: Any
 ) -> tuple[pa.Table, pa.Table]:
-    """Both tables, without the topics that were deleted between the two questions."""
+    """Both tables, without the topics that have no settings: they were deleted meanwhile."""
     kept = np.array([name in configured for name in columns.names], dtype=bool)
     topics = _topics_table(
         [(topic.name, topic.id) for topic in columns.topics if topic.name in configured],

@@ -359,12 +359,15 @@ class PartitionColumns:
 
     def __init__(self, running: RunningReassignments) -> None:
         self.topics: list[TopicRows] = []
+        self.torn: set[str] = set()
+        """Topics that were deleted between two of their pages, made again or not: no page shows the rest of one."""
         self._running = running
         self._pages: list[Page] = []
         self._rows = 0
 
     def add(self, page: Page) -> None:
         """Take in a page; it may begin with the next part of the topic that came last."""
+        self._note_torn(page)
         for topic in page.topics:
             if not topic.count:
                 continue
@@ -378,6 +381,14 @@ class PartitionColumns:
                 self.topics.append(TopicRows(topic.name, topic.id, first, topic.count))
         self._pages.append(page)
         self._rows += page.rows
+
+    def _note_torn(self, page: Page) -> None:
+        going_on = self._pages[-1].next if self._pages else None
+        if going_on is None or not going_on[1]:
+            return
+        ids = {topic.id for topic in page.topics[:1] if topic.name == going_on[0]}
+        if ids != {self.topics[-1].id}:
+            self.torn.add(going_on[0])
 
     @property
     def names(self) -> list[str]:
