@@ -354,13 +354,22 @@ def _oauth(keys: Keys) -> dict[str, object]:
         client_id=keys.require("sasl.oauthbearer.client.id", "OAUTHBEARER"),
         client_secret=keys.require("sasl.oauthbearer.client.secret", "OAUTHBEARER"),
         scope=keys.take("sasl.oauthbearer.scope"),
-        ca_file=keys.take("https.ca.location"),
+        ca_file=_token_authorities(keys),
     )
     extensions = _extensions(keys.take("sasl.oauthbearer.extensions") or "")
     return {
         "sasl_mechanism": "OAUTHBEARER",
         "sasl_oauth_token_provider": token_provider(endpoint, extensions),
     }
+
+
+def _token_authorities(keys: Keys) -> str | None:
+    """A file that is wrong shows here, and not when a token is asked for."""
+    location = keys.take("https.ca.location")
+    if location is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        _load("https.ca.location", lambda: context.load_verify_locations(cafile=location))
+    return location
 
 
 def _token_url(url: str) -> str:

@@ -137,6 +137,10 @@ REFUSED = [
         f"{OAUTH}sasl.oauthbearer.token.endpoint.url={url}"
         for url in ("not a url", "file:///etc/passwd", "https://", "http://[::1", "http://id:port")
     ),
+    (
+        f"{OAUTH}sasl.oauthbearer.token.endpoint.url=https://id/\nsasl.oauthbearer.client.id=replan\n"
+        "sasl.oauthbearer.client.secret=hush\nhttps.ca.location=/nowhere/ca.pem"
+    ),
     "SECURITY.PROTOCOL=SSL",
     "security_protocol=SSL",
     "transactional.id=mine",
