@@ -1,5 +1,6 @@
 """What answers badly, late or not at all: sockets that are no broker, and a cluster that exists on the wire only."""
 
+import random
 import resource
 import socket
 import subprocess
@@ -178,6 +179,29 @@ def test_a_broker_that_cannot_be_reached_where_it_says_is_named(host: str, why: 
 
     assert time.monotonic() - began < 15
     assert f"advertised.listeners: broker 1 at {host}:{port}: {why}" in str(raised.value)
+
+
+def test_a_living_broker_is_found_behind_many_that_have_just_died() -> None:
+    """They are not fenced yet, and nothing refuses: as many as there are, one that lives is tried in time."""
+    with answering(b"") as dead, FakeCluster(Shape(brokers=12)) as cluster:
+        host, _, port = dead.rpartition(":")
+        for broker in range(1, 12):
+            cluster.trouble.advertised[broker] = (host, int(port))
+        for seed in range(3):  # whom it tries first
+            random.seed(seed)
+            with open_cluster(cluster.bootstrap, None) as connected:
+                assert connected.cluster_id() == "fake-cluster"
+
+
+def test_where_every_broker_refuses_at_once_nobody_waits() -> None:
+    (port,) = free_ports(1)
+    with FakeCluster(Shape(brokers=200)) as cluster:
+        cluster.trouble.advertised |= dict.fromkeys(range(1, 201), ("127.0.0.1", port))
+        began = time.monotonic()
+        with pytest.raises(ClusterUnreachable, match="advertised"):
+            open_cluster(cluster.bootstrap, None)
+
+    assert time.monotonic() - began < 2
 
 
 def test_a_broker_that_does_not_answer_costs_one_wait_and_is_named() -> None:

@@ -5,6 +5,7 @@ cannot be waited for on a socket (a name server, a token endpoint) goes to a thr
 """
 
 import contextlib
+import math
 import os
 import select
 import selectors
@@ -117,12 +118,16 @@ def converse(
     interrupt: Interrupt | None = None,
     first_suffices: bool = False,
     at_once: int = 250,
+    slow_seconds: float = math.inf,
 ) -> dict[_K, _T | KafkaError]:
     """Carry on all conversations until each has ended, failed, or run out of time; `at_once` of them together.
 
-    What was not begun in time is left out. With `first_suffices` the first that succeeds ends the others.
+    One that has taken `slow_seconds` goes on, and another begins beside it. What was not begun in time is left out.
+    With `first_suffices` the first that succeeds ends the others.
     """
-    begun = _Round(conversations, until, interrupt, first_suffices=first_suffices)
+    begun = _Round(
+        conversations, until, interrupt, first_suffices=first_suffices, slow_seconds=slow_seconds
+    )
     return begun.carry_on(at_once)
 
 
@@ -134,20 +139,25 @@ class _Round:
         interrupt: Interrupt | None,
         *,
         first_suffices: bool,
+        slow_seconds: float,
     ) -> None:
         self._to_begin = deque(conversations.items())
         self._until, self._interrupt, self._first_suffices = until, interrupt, first_suffices
         self._selector = selectors.DefaultSelector()
         self._waiting: dict[Any, tuple[Conversation[Any], SocketWait]] = {}
         self._ended: dict[Any, Any] = {}
+        self._slow_seconds = slow_seconds
+        self._quick: dict[Any, float] = {}
+        """Until when those that run are not slow, in their order."""
 
     def carry_on(self, at_once: int) -> dict[Any, Any]:
         if self._interrupt is not None:
             self._selector.register(self._interrupt.file, READ, None)
         try:
             while self._waiting or (self._to_begin and time.monotonic() < self._until):
-                while self._to_begin and len(self._waiting) < at_once:
+                while self._to_begin and self._running() < at_once:
                     key, conversation = self._to_begin.popleft()
+                    self._quick[key] = time.monotonic() + self._slow_seconds
                     self._step(key, conversation)
                 self._select()
         finally:
@@ -155,12 +165,22 @@ class _Round:
             self._selector.close()
         return self._ended
 
+    def _running(self) -> int:
+        """How many run, but for the slow ones."""
+        now = time.monotonic()
+        for key in [k for k, quick_until in self._quick.items() if quick_until <= now]:
+            del self._quick[key]
+        return len(self._quick)
+
     def _select(self) -> None:
         if not self._waiting:
             return
         now = time.monotonic()
         due = min(wait.until for _, wait in self._waiting.values())
-        for selected, _ in self._selector.select(max(0.0, min(due, self._until) - now)):
+        awake = min(
+            due, self._until, next(iter(self._quick.values()), math.inf) if self._to_begin else due
+        )
+        for selected, _ in self._selector.select(max(0.0, awake - now)):
             if selected.data is None:
                 self._hurry()
             else:
@@ -204,10 +224,12 @@ class _Round:
         try:
             wait = conversation.send(None) if failure is None else conversation.throw(failure)
         except StopIteration as ended:
+            self._quick.pop(key, None)
             self._ended[key] = ended.value
             if self._first_suffices:
                 self._give_up()
         except KafkaError as problem:
+            self._quick.pop(key, None)
             self._ended[key] = problem
         else:
             if wait.socket is not None:

@@ -53,6 +53,8 @@ _PAUSE_SECONDS = 0.05
 _MISSES = 4
 _RACING = 3
 """Brokers that are tried at the same time where any of them will do."""
+_SLOW_SECONDS = 0.5
+"""After this, others are tried beside them: a connection takes a few round trips."""
 
 
 class Wire:
@@ -268,6 +270,8 @@ class Wire:
     def find_home(self, until: float) -> BrokerConnection:
         """Open a connection to some broker: to the one that was home, else several tried at the same time.
 
+        Where many have just died, and nothing refuses, others are tried beside those that are waited for.
+
         Raises:
             KafkaError: none takes one; the failure of the last that was tried.
         """
@@ -275,10 +279,9 @@ class Wire:
         others = [broker for broker in self.addresses if broker != former]
         random.shuffle(others)
         others.sort(key=self._silence.knows)
-        groups = [others[n : n + _RACING] for n in range(0, len(others), _RACING)]
         failure: KafkaError = KafkaConnectionError("no broker is known")
         calls = self.interrupt.calls
-        for group in groups if former not in self.addresses else [[former], *groups]:
+        for group in [others] if former not in self.addresses else [[former], others]:
             if time.monotonic() >= until or self.interrupt.calls > calls:
                 break
             results = converse(
@@ -286,6 +289,8 @@ class Wire:
                 until=until,
                 interrupt=self.interrupt,
                 first_suffices=True,
+                at_once=_RACING,
+                slow_seconds=_SLOW_SECONDS,
             )
             for broker, result in results.items():
                 if not isinstance(result, KafkaError):
