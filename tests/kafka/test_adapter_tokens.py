@@ -2,10 +2,12 @@
 
 import json
 import threading
+import time
 import urllib.parse
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from tests.kafka.harness.layout import free_ports
@@ -125,3 +127,53 @@ def test_a_dead_endpoint_may_answer_later_and_is_named_without_its_secrets() -> 
     assert text.startswith(f"no token from http://127.0.0.1:{port}/token: ")
     assert "hush" not in text
     assert retriable(failed.value)
+
+
+@contextmanager
+def dripping() -> Iterator[str]:
+    """The address of an endpoint whose answer comes a byte at a time, and never ends."""
+    over = threading.Event()
+
+    class Drip(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:  # the base class's spelling
+            with suppress(OSError):
+                for byte in b"HTTP/1.1 200 OK\r\nX: " + bytes(10_000):
+                    if over.wait(0.05):
+                        return
+                    self.wfile.write(bytes([byte or 0x61]))
+
+        def log_message(self, *_arguments: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Drip) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/token"
+        finally:
+            over.set()
+            server.shutdown()
+            thread.join()
+
+
+def test_an_answer_that_comes_byte_by_byte_is_given_up_by_all_that_wait_for_it() -> None:
+    from kafka.errors import KafkaConnectionError
+
+    failures: list[tuple[float, str]] = []
+
+    def ask(provider: Any) -> None:
+        began = time.monotonic()
+        with pytest.raises(KafkaConnectionError) as failed:
+            provider.token()
+        failures.append((time.monotonic() - began, str(failed.value.args[0])))
+
+    with dripping() as url:
+        provider = token_provider(endpoint(url), {}, limit_seconds=1)
+        asking = [threading.Thread(target=ask, args=(provider,), daemon=True) for _ in range(3)]
+        for thread in asking:
+            thread.start()
+        for thread in asking:
+            thread.join(5)
+
+    assert [text for _, text in failures] == [f"no token from {url}: no whole answer in time"] * 3
+    assert max(took for took, _ in failures) < 3
