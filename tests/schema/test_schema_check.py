@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.schema.strategies import ANYTHING, KEYS, broken_placements, placements, whole_placements
 
@@ -123,3 +124,27 @@ def test_a_note_does_not() -> None:
 def test_every_format_of_the_schema_is_known() -> None:
     used = set(re.findall(r'"format": "([^"]+)"', str(SCHEMA).replace("'", '"')))
     assert used == FORMATS.keys()
+
+
+AS_EDITORS_KNOW = {
+    "topicOrPattern": st.text("aZ09._-*?[]!é ", max_size=8)
+    | st.integers(247, 251).map(lambda n: "a" * n),
+    "brokerKey": st.integers(-2, 2**40).map(str)
+    | st.integers(2**31 - 3, 2**31 + 2).map(str)
+    | st.text("0129-+ ", max_size=11),
+}
+
+
+@pytest.mark.parametrize("name", AS_EDITORS_KNOW)
+def test_an_editor_that_knows_no_format_takes_what_is_read(name: str) -> None:
+    part = SCHEMA["$defs"][name]
+    plain = {key: value for key, value in part.items() if key != "format"}
+
+    @given(AS_EDITORS_KNOW[name])
+    @example("a[")
+    @example("a[]b]-[!c]")
+    @example("..")
+    def compare(text: str) -> None:
+        assert jsonschema_accepts(plain, text) == accepts(part, text, SCHEMA)
+
+    compare()

@@ -3,9 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Literal
-
-import msgspec
+from typing import Literal
 
 from replan.documents.files import read_text
 from replan.documents.json_text import INT32_MAX, parse_document
@@ -22,10 +20,12 @@ class RatesForm(Form, frozen=True, kw_only=True):
     format_version: Literal[1]
     kind: Literal["replan.rates"]
     cluster_id: Text | None = None
-    topics: dict[Annotated[str, msgspec.Meta(min_length=1)], dict[str, Int64]]
+    topics: dict[str, dict[str, Int64]]
     """Bytes per second, by topic and partition."""
 
     def __post_init__(self) -> None:
+        if "" in self.topics:
+            raise ValueError(".topics: a topic's name is empty; write one")
         for topic, numbers in self.topics.items():
             for key in numbers:
                 if not (key.isascii() and key.isdecimal()) or (key[0] == "0" and key != "0"):
