@@ -26,6 +26,8 @@ SUFFIXES = frozenset({".yaml", ".yml"})
 MOST_PLACEMENT_BYTES = 2**28
 """A hundred thousand explicit lists have some 10 MB."""
 NO_FILE = "this is a folder, where a file is expected; rename it"
+"""Of one in a folder, which was taken for a file by its name."""
+NAME_FILE = "this is a folder, where a file is expected; name a file"
 _WIDE_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LINE_END = re.compile(r"\r\n?|\n")
 
@@ -92,6 +94,10 @@ def read_source(path: Path) -> Source:
     """Read one file; raises BadPlacement where it cannot be read or is not text in UTF-8."""
     try:
         raw = read_bytes(path, limit=MOST_PLACEMENT_BYTES)
+    except IsADirectoryError as problem:
+        raise BadPlacement(
+            f"{path}: {NO_FILE if is_placement_name(path.name) else NAME_FILE}"
+        ) from problem
     except (OSError, ValueError) as problem:
         raise BadPlacement(f"{path}: {_reason(problem)}") from problem
     return decoded_source(str(path), raw)
@@ -140,8 +146,6 @@ def _reason(problem: Exception) -> str:
             return "there is no such file or folder; check the path"
         case PermissionError():
             return "no permission to read it; run as a user who may, or change its mode"
-        case IsADirectoryError():
-            return NO_FILE
         case NotADirectoryError():
             return "a part of this path is a file, not a folder; check the path"
         case OSError():

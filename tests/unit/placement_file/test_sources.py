@@ -147,3 +147,17 @@ def test_lines_and_columns_are_those_of_an_editor(text: str, data: st.DataObject
     assert (where.line, where.column) == (len(lines), len(lines[-1]) + 1)
     many = lines_and_columns(source, np.array([index], np.int64))
     assert (int(many[0][0]), int(many[1][0])) == (where.line, where.column)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("team", "name a file"), ("team.json", "name a file"), ("a.yaml", "rename it")],
+)
+def test_of_a_folder_in_the_place_of_a_file_it_says_what_to_do(
+    tmp_path: Path, name: str, advice: str
+) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(
+        BadPlacement, match=f"this is a folder, where a file is expected; {advice}$"
+    ):
+        read_source(tmp_path / name)
