@@ -217,6 +217,10 @@ def _with_rows(
     return None if unplaced or problems.by_place else document
 
 
+_NO_CHARACTER = "found invalid Unicode character escape code"
+"""What libyaml says of `\\ud800`: it is about what is written, not about how the file is encoded."""
+
+
 def _not_yaml(problem: yaml.YAMLError, text: str) -> tuple[int, str]:
     """Where reading ended, and why."""
     if not isinstance(problem, yaml.MarkedYAMLError):
@@ -227,6 +231,11 @@ def _not_yaml(problem: yaml.YAMLError, text: str) -> tuple[int, str]:
     at = mark.index if mark else 0
     if text[at : at + 1] == "\t":
         return at, "a tab cannot indent YAML; use spaces"
+    if problem.problem == _NO_CHARACTER:
+        return (
+            at,
+            "this escape is no character of Unicode, or half of one; write the character itself",
+        )
     around = f" ({problem.context})" if problem.context else ""
     return at, (
         f"this is not YAML: {problem.problem}{around}; check indentation, brackets and quotes here"
