@@ -59,6 +59,7 @@ def add_to_blacklist(files: Sequence[Path], entry: BlacklistEntry) -> Path:
     if at is None:
         having = (i for i, s in enumerate(sources) if _value(s, SECTION) is not None)
         at = next(having, 0)
+    _check_texts(entry)
     written = _written(entry)
     _check_entry(written)
     edited = _edited(sources[at], _addition(sources[at], written))
@@ -82,6 +83,18 @@ def remove_from_blacklist(files: Sequence[Path], who: BrokerId | str) -> Path:
             return _save(sources, at, edited, before, wanted)
     listed = ", ".join(_named(_who(e)) for e in _entries(before)) or "nobody"
     raise BadUsage(f"{_named(who)} is not on the leader blacklist; listed: {listed}")
+
+
+def _check_texts(entry: BlacklistEntry) -> None:
+    """Raise BadUsage where bytes of the command line, which Python keeps as halves of characters, are no text."""
+    named = {"rack": entry.rack} if isinstance(entry, RackBlacklist) else {}
+    topics = {f"topics[{i}]": topic for i, topic in enumerate(entry.topics or ())}
+    for key, text in (named | {"reason": entry.reason, "owner": entry.owner} | topics).items():
+        try:
+            (text or "").encode()
+        except UnicodeEncodeError as problem:
+            at = len(problem.object[: problem.start].encode())
+            raise BadUsage(f"{key}: this is not text: byte {at} is not UTF-8") from problem
 
 
 def _check_entry(written: str) -> None:

@@ -140,7 +140,12 @@ def test_what_is_written_is_read_back(entry: LeaderBlacklist, tmp_path: Path) ->
         (listed_leader(7, reason=""), '^reason: "" is not right here; it must be text'),
         (listed_leader(7, topics=("a b",)), r"^topics\[0\]: 'a b' is no legal topic name"),
         (listed_leader(2**31), "^broker: 2147483648 is not right here; it must be a broker id"),
-        (listed_leader(7, reason="\udcff"), "^this is not YAML: .*Unicode character"),
+        (listed_leader(7, reason="é\udcff"), "^reason: this is not text: byte 2 is not UTF-8$"),
+        (listed_leader(7, topics=("a", "\udcff")), r"^topics\[1\]: this is not text: byte 0 is"),
+        (
+            RackBlacklist("a\udce4", Where("", 0, 0)),
+            "^rack: this is not text: byte 1 is not UTF-8$",
+        ),
         (RackBlacklist("", Where("", 0, 0)), '^rack: "" is not right here; it must be text'),
     ],
 )
