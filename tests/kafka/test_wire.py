@@ -41,7 +41,7 @@ from replan.model.api import (
 
 SIX, T0 = BrokerId(6), TopicPartition("t00000", 0)
 DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, LIST_REASSIGNMENTS, ALTER_CONFIGS = 32, 35, 46, 44
-CREATE_TOPICS = 19
+CREATE_TOPICS, ALTER_REASSIGNMENTS = 19, 45
 
 
 @contextmanager
@@ -281,6 +281,22 @@ def test_a_change_is_never_given_to_a_frozen_home_broker() -> None:
         answers = connected.reassign({T0: replicas(3, 2, 1)}, allow_replication_factor_change=True)
 
         assert answers == {T0: Accepted()}
+
+
+def test_a_guarded_list_waits_where_an_older_broker_has_become_home_meanwhile() -> None:
+    """In the middle of an upgrade: it is not said of the whole cluster that it does not know the request."""
+    with fake(Shape(brokers=2)) as (cluster, connected):
+        cluster.trouble.older.add(2)
+        assert connected.look(Wanted()).features.replication_factor_guard
+        cluster.trouble.frozen.add(1)
+
+        lists = {T0: replicas(2, 1)}
+        (first,) = connected.reassign(lists, allow_replication_factor_change=False).values()
+
+        assert isinstance(first, OutcomeUnknown)
+        assert ALTER_REASSIGNMENTS not in cluster.counts.keys
+        assert not connected.look(Wanted()).features.replication_factor_guard
+        assert connected.reassign(lists, allow_replication_factor_change=False) == {T0: Accepted()}
 
 
 def test_a_home_broker_that_waits_for_the_controller_is_kept() -> None:

@@ -132,8 +132,13 @@ def send_once(
     message: Any,
     subjects: Collection[_Subject],
     rows: Callable[[Any], Iterable[tuple[_Subject, int, str | None]]],
+    *,
+    was_known: bool = False,
 ) -> dict[_Subject, Answer]:
     """Send a request and answer for every partition or topic that it asks for.
+
+    `was_known`: the home broker knew this version a moment ago. Where another one has become home, or another
+    controller active, that is older, nothing is sent, and the caller looks again at what the cluster can do.
 
     Raises:
         ClusterRefused: the user may not do this, or the cluster does not know the request.
@@ -141,6 +146,8 @@ def send_once(
     try:
         response = wire.ask(Question(message, forwarded=True), limit_seconds=WRITE_ANSWER_SECONDS)
     except (AuthorizationError, UnsupportedVersionError) as failure:
+        if was_known and isinstance(failure, UnsupportedVersionError):
+            return dict.fromkeys(subjects, unknown_after(failure))
         raise explained_refusal(operation, failure) from failure
     except BrokerResponseError as failure:
         failed = answer(int(failure.errno), reason(failure))
@@ -355,7 +362,7 @@ def reassign(
     answers: dict[TopicPartition, Answer] = {}
     for chunk in chunks(lists, LISTS_PER_REQUEST):
         request = _alter_request({name: lists[name] for name in chunk}, guarded=guarded)
-        answers |= send_once(wire, ALTER_REASSIGNMENTS, request, chunk, _rows)
+        answers |= send_once(wire, ALTER_REASSIGNMENTS, request, chunk, _rows, was_known=guarded)
     return answers
 
 

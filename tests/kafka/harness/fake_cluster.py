@@ -122,6 +122,8 @@ class Trouble:
     fenced: set[int] = field(default_factory=set)
     frozen: set[int] = field(default_factory=set)
     """Brokers that answer nothing from now on, what they have of connections included."""
+    older: set[int] = field(default_factory=set)
+    """Brokers of before 4.1 in the middle of an upgrade: without the guard of KIP-860."""
     frozen_controller: bool = False
     """Whether what brokers forward is never answered."""
     metadata_offsets: dict[int, int] = field(default_factory=dict)
@@ -273,7 +275,9 @@ class FakeCluster:
             error_code=0,
             api_keys=[
                 response.ApiVersion(api_key=key, min_version=0, max_version=highest)
-                for key, highest in self.shape.highest.items()
+                for key, highest in (
+                    self.shape.highest | ({45: 0} if broker in self.trouble.older else {})
+                ).items()
             ],
             throttle_time_ms=0,
             supported_features=[],
