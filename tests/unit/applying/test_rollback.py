@@ -1,7 +1,11 @@
 """Back to before an application: the lists, orders, leaders and settings from then, and nothing that others changed."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders import move, snapshot, state
+from tests.profiles import examples
 from tests.unit.applying.lab import Lab, lab
 from tests.unit.applying.test_cancelling import COPYING, applications, cancelled_at
 from tests.unit.applying.test_steering import ledger_of
@@ -9,8 +13,22 @@ from tests.unit.applying.three_moves import MOVES, stands_at_the_target, three_m
 
 from replan.applying.api import before
 from replan.errors import BadUsage, Exit, Held
-from replan.model.api import replicas
-from replan.planning.api import Origin, Plan, RefusalRule, WarningKind, WayBack, way_back
+from replan.model.api import (
+    LEADER_RATE,
+    ConfigScope,
+    ElectionType,
+    SettingName,
+    replicas,
+)
+from replan.planning.api import (
+    Origin,
+    Plan,
+    RefusalRule,
+    ThrottleSetting,
+    WarningKind,
+    WayBack,
+    way_back,
+)
 
 
 def back(made: Lab, to: str | None = None) -> Plan:
@@ -37,6 +55,47 @@ def test_the_plan_back_returns_lists_orders_and_leaders_under_the_same_throttle(
     assert made.configs() == configs
     assert made.apply(back(made)).exit_code is Exit.OK
     assert stands_at_the_target(made)
+
+
+STAYING = tuple(
+    ThrottleSetting.of(SettingName(ConfigScope.BROKER, broker, LEADER_RATE), None, "5000000")
+    for broker in ("1", "2")
+)
+
+
+@examples(fast=5, full=120, nightly=2_000)
+@given(
+    lists=st.sets(st.sampled_from(range(3))),
+    led=st.sets(st.sampled_from(range(3))),
+    rates=st.sets(st.sampled_from(range(2))),
+    cancelled=st.none() | st.floats(0, 12),
+)
+def test_what_another_tool_had_done_before_an_application_no_plan_back_takes_away(
+    lists: set[int], led: set[int], rates: set[int], cancelled: float | None
+) -> None:
+    made = three_moves()
+    made.plan = replace(made.plan, standing=STAYING)
+    targets = {MOVES[n].partition: MOVES[n].target for n in lists}
+    made.plane.reassign(targets, allow_replication_factor_change=True)
+    made.plane.alter_configs([STAYING[n].change for n in rates])
+    made.clock.sleep(60)
+    made.plane.elect([MOVES[n].partition for n in lists & led], ElectionType.PREFERRED)
+    made.clock.sleep(10)
+    found, configs = [made.partition(move) for move in MOVES], made.configs()
+    if cancelled is None:
+        made.apply()
+    else:
+        cancelled_at(made, made.clock.now() + cancelled)
+    plan = back(made)
+    assert made.apply(plan).exit_code is Exit.OK
+    assert made.configs() == configs
+    now = [made.partition(move) for move in MOVES]
+    assert [state.replicas for state in now] == [state.replicas for state in found]
+    led_on = {
+        str(w.facts["partitions"]) for w in plan.warnings if w.kind is WarningKind.FIRST_LEADS_ON
+    }
+    for was, now_is in zip(found, now, strict=True):
+        assert now_is.leader == was.leader or any(str(was.partition) in f for f in led_on)
 
 
 def test_a_list_that_still_stands_while_a_reassignment_shortens_it_is_not_back() -> None:
