@@ -31,7 +31,7 @@ _DOUBTS = (
     _Doubt(
         re.compile(r"y|n|yes|no|on|off", re.IGNORECASE),
         "is true or false to YAML 1.1 and text to YAML 1.2",
-        "write true or false, or quote it",
+        "quote it",
     ),
     _Doubt(re.compile(r"~"), "means null in YAML", "leave the key out, or quote it"),
     _Doubt(

@@ -93,7 +93,7 @@ def read_explicit(
         problems.add(
             source.where(at),
             (*path, "belowMinIsr"),
-            f"{quoted_value(below)} must be true or false, unquoted",
+            f"{quoted_value(below)} is not right here; it must be true or false, unquoted",
         )
         below = False
     if "partitions" not in entry:

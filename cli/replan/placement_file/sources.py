@@ -184,10 +184,20 @@ class Problems(Struct, frozen=True):
     """Everything that is wrong with the files that were read so far."""
 
     by_place: dict[tuple[Where, KeyPath], Problem] = field(default_factory=dict)
+    doubts: dict[tuple[Where, KeyPath], str] = field(default_factory=dict)
+    """Words whose meaning is in doubt, whatever is right there: what is wrong with each."""
 
     def add(self, where: Where, path: KeyPath, text: str) -> None:
-        """Note a problem, unless one is already known of the same thing."""
+        """Note a problem, unless one is already known of the same thing; of a doubtful word, what would be right."""
+        doubt = self.doubts.pop((where, path), None)
+        if doubt is not None and "; " in text:
+            self.by_place[where, path] = Problem(where, path, f"{doubt}; {text.split('; ', 1)[1]}")
         self.by_place.setdefault((where, path), Problem(where, path, text))
+
+    def add_doubt(self, where: Where, path: KeyPath, text: str) -> None:
+        """Note a word whose meaning is in doubt; who knows its key may say better what would be right."""
+        self.add(where, path, text)
+        self.doubts[where, path] = text.partition("; ")[0]
 
     def sections(self, file: str) -> frozenset[str | int]:
         """The top-level keys of a file under which something is wrong."""

@@ -321,8 +321,9 @@ class _Reader:
         try:
             value = read_plain(text)
         except ValueError as doubt:
-            self.refuse(event, path, str(doubt))
-            return text
+            where = self.source.where(event.start_mark.index)
+            self.problems.add_doubt(where, _flat(path), str(doubt))
+            return None if text == "~" else text
         self.plain[text] = value
         return value
 
