@@ -1,13 +1,12 @@
 """The JSON of Kafka's own tools, both ways: reassignments (kafka-reassign-partitions.sh) and elections.
 
-`{"version": 1, "partitions": [{"topic": "foo", "partition": 1, "replicas": [1, 2, 3], "log_dirs": ["any", …]}]}`. A
-partition that a reassignment lists twice is an error, as in Kafka's tool; one that an election file lists twice is
-folded. Log directories are read, and left out: a placement does not say where a replica lies.
+A reassignment: `{"version": 1, "partitions": [{"topic": "foo", "partition": 1, "replicas": [1, 2, 3], "log_dirs":
+["any", …]}]}`. A partition that it lists twice is an error, as in Kafka's tool. Log directories are read, and left
+out: a placement does not say where a replica lies.
 
-The partitions of an election file: the JSON of kafka-leader-election.sh, or the same in YAML.
-
-`{"partitions": [{"topic": "orders", "partition": 0}]}`; a partition may also be written as `orders-0`. One that is
-listed twice is folded. Kafka's tool ignores the key `version`, which its other files have; here it may be 1.
+An election (kafka-leader-election.sh): `{"partitions": [{"topic": "orders", "partition": 0}]}`, or the same in YAML; a
+partition may also be written as `orders-0`, and one that is listed twice is folded. Kafka's tool ignores the key
+`version` there; here it may be 1.
 """
 
 import json

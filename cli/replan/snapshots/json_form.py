@@ -3,6 +3,9 @@
 The head is in `head`, text and layout are in `documents.json_text`, files in `files`. What is in order is read in one
 go, its topics typed; anything else by nodes, which say what is wrong.
 
+`topics` nests partitions in their topics, which are two Arrow tables here; `brokers` has their log directories and
+configs.
+
 People write these documents too (a cluster to simulate, a case for a test), so only what cannot be derived has to be
 said. When reading: a partition's number is its position, its ISR its replicas on registered brokers, its leader the
 first member of its ISR, a topic's id is made from its name. Writing leaves the same things out.
@@ -37,10 +40,6 @@ from replan.model.snapshot import (
     topic_codes,
 )
 from replan.snapshots.head import Tables, check_head, head_of, snapshot_of
-
-# The `topics` of a snapshot document: partitions nested in topics there, two Arrow tables here.
-#
-# Belongs here: `read_topics` and `write_topics`, and the defaults of topics and partitions.
 
 NOT_SAID = -1
 
@@ -455,8 +454,6 @@ def _write_partition(
         written["bytes"] = row["bytes"]
     return written
 
-
-# The `brokers` of a snapshot document, with their log directories and configs; what is not known is left out.
 
 LISTED_BROKER_KEYS = ("id", "rack", "fenced", "cordoned", "logDirs", "configs")
 LOG_DIR_KEYS = ("path", "totalBytes", "usableBytes", "logs", "cordoned", "error", "replicas")
