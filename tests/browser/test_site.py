@@ -1,14 +1,14 @@
 """The site in a real browser: diagrams are drawn, the search finds, and nothing comes from elsewhere."""
 
-import threading
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 from tests.browser.tools import DESKTOP, PHONE, opened
 from tests.docs.snippets import TOP, blocks
+from tests.http_servers import served
 
 pytestmark = pytest.mark.browser
 SITE = TOP / "site"
@@ -27,12 +27,8 @@ class Quiet(SimpleHTTPRequestHandler):
 def site() -> Iterator[str]:
     """The address of the site."""
     assert (SITE / "index.html").is_file(), "run `make test-browser`, which builds the site"
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=SITE)) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with served(partial(Quiet, directory=SITE)) as address:
+        yield address
 
 
 @pytest.mark.parametrize("name", DRAWN)

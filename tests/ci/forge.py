@@ -3,15 +3,15 @@
 import json
 import re
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from tests.commandline import CLI
+from tests.http_servers import served
 
 TOKEN = "a-token"  # noqa: S105 - of the forge of the tests
 _ONE = re.compile(r"(?:comments|notes|issues|pulls|merge_requests)/(\d+)$")
@@ -33,16 +33,8 @@ class Forge:
     def serving(self) -> Iterator["Forge"]:
         """Answer until the block ends."""
         handler = type("Handler", (_Handler,), {"forge": self})
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        self.address = f"http://127.0.0.1:{server.server_port}"
-        try:
+        with served(handler) as self.address:
             yield self
-        finally:
-            server.shutdown()
-            thread.join()
-            server.server_close()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -3,18 +3,18 @@
 import base64
 import json
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 from tests.commandline import replan
+from tests.http_servers import served
 from tests.kafka.harness import clients
 from tests.kafka.secured import SCRAM_WORD, Secured, word_of
 from tests.readings import rates_of
@@ -71,14 +71,8 @@ def token_endpoint(token: str) -> Iterator[str]:
         def log_message(self, *_arguments: object) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Issuer) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with served(Issuer) as address:
+        yield address
 
 
 def topics_of(snapshot: Snapshot) -> list[str]:

@@ -6,10 +6,11 @@ import time
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
 
 import pytest
+from tests.http_servers import served
 from tests.kafka.harness.layout import free_ports
 
 from replan.kafka.api import TokenEndpoint, fetch_token, retriable, token_provider
@@ -61,12 +62,8 @@ class Issuer(BaseHTTPRequestHandler):
 def issuer() -> Iterator[str]:
     """The address of an endpoint."""
     Issuer.issued = 0
-    with ThreadingHTTPServer(("127.0.0.1", 0), Issuer) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with served(Issuer) as address:
+        yield address
 
 
 def endpoint(url: str, word: str = "hush") -> TokenEndpoint:
@@ -145,15 +142,11 @@ def dripping() -> Iterator[str]:
         def log_message(self, *_arguments: object) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Drip) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with served(Drip) as address:
         try:
-            yield f"http://127.0.0.1:{server.server_port}/token"
+            yield f"{address}/token"
         finally:
             over.set()
-            server.shutdown()
-            thread.join()
 
 
 def test_an_answer_that_comes_byte_by_byte_is_given_up_by_all_that_wait_for_it() -> None:

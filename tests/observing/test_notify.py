@@ -6,11 +6,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.http_servers import served
 
 from replan.commands.api import Notifier, web_hook
 from replan.errors import BadFile, BadUsage
@@ -45,17 +46,12 @@ class Hook:
             def log_message(self, *_: object) -> None:
                 pass
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        self.url = f"http://127.0.0.1:{server.server_port}/services/{SECRET}"
-        try:
-            yield self
-        finally:
-            self.hold.set()
-            server.shutdown()
-            thread.join()
-            server.server_close()
+        with served(Handler) as address:
+            self.url = f"{address}/services/{SECRET}"
+            try:
+                yield self
+            finally:
+                self.hold.set()
 
 
 def test_each_message_is_posted_once_and_in_order(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,15 +3,13 @@
 import json
 import shutil
 import signal
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.commandline import environment, replan
+from tests.commandline import replan, start
 
 pytestmark = pytest.mark.command
 DEMO = Path(__file__).parents[2] / "examples" / "demo"
@@ -137,13 +135,7 @@ def test_a_cluster_that_does_not_answer_at_the_start_is_a_state_and_an_error_of_
     assert done.returncode == 1
     assert "no broker answers" in json.loads(done.stderr)["text"]
     words = ["reconcile", "--every", "1s", "--listen", "127.0.0.1:0", *nobody]
-    loop = subprocess.Popen(
-        [sys.executable, "-m", "replan", *words],
-        cwd=folder,
-        env=environment(),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    loop = start(words, folder=folder)
     assert loop.stderr is not None
     try:
         url = json.loads(loop.stderr.readline())["url"]
@@ -162,13 +154,7 @@ def test_a_cluster_that_does_not_answer_at_the_start_is_a_state_and_an_error_of_
 
 def test_a_loop_serves_its_page_is_seen_by_status_and_ends_by_a_signal(folder: Path) -> None:
     words = ["reconcile", "--every", "1s", "--listen", "127.0.0.1:0", "--log-format", "json", *TO]
-    loop = subprocess.Popen(
-        [sys.executable, "-m", "replan", *words],
-        cwd=folder,
-        env=environment(),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    loop = start(words, folder=folder)
     assert loop.stderr is not None
     url = json.loads(loop.stderr.readline())["url"]
     try:
