@@ -103,13 +103,12 @@ class Tails:
         return bytes(row.records or b"")
 
     def _response(self, broker: BrokerId, question: Question) -> Any:
-        _, answers = self._wire.round(
-            [], {broker: [question]}, home_seconds=0, broker_seconds=READ_SECONDS
-        )
-        reply = answers[broker][0]
-        if isinstance(reply, KafkaError):
-            raise ClusterUnreachable(f"broker {broker} does not answer: {reason(reply)}")
-        return reply
+        try:
+            return self._wire.ask_broker(broker, question, limit_seconds=READ_SECONDS)
+        except KafkaError as failure:
+            raise ClusterUnreachable(
+                f"broker {broker} does not answer: {reason(failure)}"
+            ) from failure
 
     def produce(self, leader: BrokerId, name: TopicPartition, batch: RecordBatch) -> Answer:
         """Append a batch to a partition again, once; it gets offsets, and belongs to no producer and no transaction."""
@@ -121,15 +120,11 @@ class Tails:
             topic_data=[topic_of(name=name.topic, partition_data=[partition])],
             max_version=_PRODUCE_BY_NAME,
         )
-        _, answers = self._wire.round(
-            [],
-            {leader: [Question(message, unchecked(message))]},
-            home_seconds=0,
-            broker_seconds=PRODUCE_SECONDS,
-        )
-        told = answers[leader][0]
-        if isinstance(told, KafkaError):
-            return unknown_after(told)
+        question = Question(message, unchecked(message))
+        try:
+            told = self._wire.ask_broker(leader, question, limit_seconds=PRODUCE_SECONDS)
+        except KafkaError as failure:
+            return unknown_after(failure)
         for topic in told.responses:
             for row in topic.partition_responses:
                 outcome = answer(int(row.error_code), row.error_message)

@@ -28,6 +28,7 @@ MOST_PLACEMENT_BYTES = 2**28
 NO_FILE = "this is a folder, where a file is expected; rename it"
 """Of one in a folder, which was taken for a file by its name."""
 NAME_FILE = "this is a folder, where a file is expected; name a file"
+BYTE_ORDER_MARK = "\ufeff"
 _WIDE_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LINE_END = re.compile(r"\r\n?|\n")
 
@@ -39,6 +40,11 @@ class Source(Struct, frozen=True, dict=True):
     text: str
     marked: bool = False
     """Whether the file begins with a byte order mark, which the text leaves out."""
+
+    @property
+    def written(self) -> str:
+        """The text as the file has it, with its mark."""
+        return BYTE_ORDER_MARK + self.text if self.marked else self.text
 
     @cached_property
     def line_starts(self) -> "array[int]":

@@ -24,7 +24,6 @@ from replan.placement_file.yaml_text import fastest_parser, plain_rows
 SECTION, LIST = "blacklists", "leaders"
 BlacklistEntry = LeaderBlacklist | RackBlacklist
 _BY_HAND = "edit it by hand"
-_BYTE_ORDER_MARK = "\ufeff"
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's, some ten times faster, where it is there."""
 
@@ -148,10 +147,9 @@ def _save(
     path = Path(edited.name)
     if not path.is_file():
         raise BadUsage(f"{path}: this is no file, and cannot be edited; name one with -f")
-    now = read_content(path).decode(errors="replace")
-    if now.removeprefix(_BYTE_ORDER_MARK) != sources[at].text:
+    if read_content(path) != sources[at].written.encode():
         raise BadUsage(f"{path}: it was changed meanwhile; run the command again")
-    write_file(path, now.replace(sources[at].text, edited.text))
+    write_file(path, edited.written)
     return path
 
 
@@ -370,7 +368,7 @@ def _declared(placement: Placement) -> dict[TopicPartition, tuple[int, ...]]:
 
 def _lines(source: Source) -> list[str]:
     """Those of the file, as git counts them: a byte order mark is of the first one, a carriage return of its own."""
-    return _LINES.findall((_BYTE_ORDER_MARK if source.marked else "") + source.text)
+    return _LINES.findall(source.written)
 
 
 def _diff(before: Source, after: Source, root: Path) -> str:

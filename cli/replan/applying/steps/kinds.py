@@ -19,7 +19,7 @@ KINDS: tuple[AnyKind, ...] = (STANDING_THROTTLES, LOG_MOVES, CREATES, RECOVERIES
 
 def kinds_of(plan: Plan) -> Sequence[AnyKind]:
     """Those that a plan has steps of: an application goes by these, and enters no other."""
-    return [kind for kind in KINDS if getattr(plan, kind.part)]
+    return [kind for kind in KINDS if kind.is_in(plan)]
 
 
 def logs_for_tick(

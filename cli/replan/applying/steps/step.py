@@ -168,10 +168,14 @@ class StepKind(ABC, Generic[_S]):
     def steps(self, plan: Plan, ledger: Ledger) -> list[_S]:
         """Those of a plan, with what is written down of them."""
 
+    def is_in(self, plan: Plan) -> bool:
+        """Whether a plan has any."""
+        return bool(getattr(plan, self.part))
+
     def pending(self, job: Job, ledger: Ledger) -> list[_S]:
         """Those that have not ended."""
-        there = getattr(job.plan, self.part)
-        return [s for s in self.steps(job.plan, ledger) if unended(s.record)] if there else []
+        steps = self.steps(job.plan, ledger) if self.is_in(job.plan) else []
+        return [step for step in steps if unended(step.record)]
 
     @abstractmethod
     def reads(self, job: Job, ledger: Ledger, memory: RequestMemory[RequestSubject]) -> Wanted:

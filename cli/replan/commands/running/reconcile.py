@@ -139,7 +139,7 @@ def _connected(
     """The cluster, once it answers; until then that is the state of the loop. One round raises ClusterUnreachable."""
     from replan.reconciling.status import Failed, LoopState, LoopStatus
 
-    since, state = time.time(), LoopState.UNREACHABLE
+    since = time.time()
     with ExitStack() as stack:
         connection = None
         while connection is None:
@@ -152,7 +152,7 @@ def _connected(
                     LoopStatus(
                         at=time.time(),
                         instance=settings.owner,
-                        state=state,
+                        state=LoopState.UNREACHABLE,
                         since=since,
                         reasons=(Failed(str(problem), since),),
                         dry_run=settings.dry_run,

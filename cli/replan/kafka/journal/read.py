@@ -248,7 +248,8 @@ class TopicReader:
 
     def _fetched(self, leader: BrokerId, limit_seconds: float = _BROKER_SECONDS) -> bool:
         """Read once; whether that was up to the end."""
-        answer = self._asked(leader, self._request(), limit_seconds)
+        question = Question(self._request())
+        answer = self._reads.wire.ask_broker(leader, question, limit_seconds=limit_seconds)
         (partition,) = answer.responses[0].partitions
         if partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             begin = self._log_start(leader, limit_seconds)
@@ -265,20 +266,11 @@ class TopicReader:
 
     def _log_start(self, leader: BrokerId, limit_seconds: float) -> int:
         """Where its log begins, if Kafka deleted records: a fetch from before that does not say it."""
-        message = asking_local_start(TopicPartition(self.topic, 0))
-        (row,) = self._asked(leader, message, limit_seconds).topics[0].partitions
+        question = Question(asking_local_start(TopicPartition(self.topic, 0)))
+        told = self._reads.wire.ask_broker(leader, question, limit_seconds=limit_seconds)
+        (row,) = told.topics[0].partitions
         raise_for(row.error_code, None)
         return int(row.offset)
-
-    def _asked(self, leader: BrokerId, message: Any, limit_seconds: float) -> Any:
-        """What the leader answers, once. Raises KafkaError."""
-        _, answers = self._reads.wire.round(
-            [], {leader: [Question(message)]}, home_seconds=0, broker_seconds=limit_seconds
-        )
-        (answer,) = answers[leader]
-        if isinstance(answer, KafkaError):
-            raise answer
-        return answer
 
     def _take(self, key: bytes, offset: int, value: bytes | None) -> None:
         if key == KEY and KEY in self._latest:

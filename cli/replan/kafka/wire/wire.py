@@ -106,6 +106,15 @@ class Wire:
             raise answer
         return answer
 
+    def ask_broker(self, broker: BrokerId, question: Question, *, limit_seconds: float) -> Any:
+        """Ask one broker one thing, once. Raises as `ask`."""
+        asked = {broker: [question]}
+        _, answers = self.round([], asked, home_seconds=0, broker_seconds=limit_seconds)
+        (answer,) = answers[broker]
+        if isinstance(answer, KafkaError):
+            raise answer
+        return answer
+
     def round(
         self,
         of_home: Sequence[Question],
