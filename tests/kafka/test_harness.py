@@ -17,7 +17,7 @@ from tests.kafka.harness.cache import made_once
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.fetch import prepare
 from tests.kafka.harness.jvm import NodeFailure
-from tests.kafka.harness.layout import FIVE_BROKERS, Layout
+from tests.kafka.harness.layout import FIVE_BROKERS, Layout, free_ports
 from tests.kafka.harness.load import ProducerLoad
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import ToolFailure, run_tool, run_tool_warm
@@ -40,6 +40,22 @@ def produce_one(bootstrap: str, topic: str) -> int:
     producer.produce(topic, b"one", on_delivery=lambda _error, told: offsets.append(told.offset()))
     assert producer.flush(20) == 0
     return offsets[0]
+
+
+def test_no_two_processes_are_given_the_same_port_and_none_twice() -> None:
+    """A broker that is about to start, or is down, holds nothing at its port."""
+    among = range(14000, 14040)
+    ours = free_ports(15, among) + free_ports(15, among)
+    asking = f"from tests.kafka.harness.layout import *; print(*free_ports(7, {among}))"
+    told = subprocess.run(
+        [sys.executable, "-c", asking],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    theirs = [int(port) for port in told.stdout.split()]
+    assert len({*ours, *theirs}) == 37
 
 
 def test_a_product_is_made_once_and_seen_whole(tmp_path: Path) -> None:

@@ -3,11 +3,15 @@
 Pure, but for choosing free ports. Formatting directories and starting processes are elsewhere.
 """
 
+import fcntl
+import os
 import random
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
+from tempfile import gettempdir
 from types import MappingProxyType
 
 from msgspec import Struct, field
@@ -15,6 +19,8 @@ from tests.kafka.harness.distribution import DEFAULT_VERSION
 
 FIVE_BROKERS = MappingProxyType({1: "a", 2: "b", 3: "c", 4: "a", 5: "b"})
 FIRST_CONTROLLER = 101
+PORTS = range(15000, 32000)
+"""Below those that systems take for outgoing connections: a client could have one while its broker is down."""
 NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -61,23 +67,43 @@ def choose_addresses(layout: Layout) -> Addresses:
     return Addresses(dict(zip(nodes, free_ports(len(nodes)), strict=True)))
 
 
-def free_ports(count: int) -> list[int]:
-    """Free loopback ports below the range from which systems take ports for outgoing connections.
+def free_ports(count: int, among: range = PORTS) -> list[int]:
+    """Free loopback ports; each stays with the process that was given it, to its end.
 
-    A port out of that range could be taken by any client while its broker is down.
+    No other cluster gets it, of this process or of another one, while its broker is about to start or is down.
     """
     chosen: list[int] = []
     with ExitStack() as held:
-        for port in random.SystemRandom().sample(range(15000, 32000), 2000):
+        for port in random.SystemRandom().sample(among, min(2000, len(among))):
             listener = held.enter_context(socket.socket())
             try:
                 listener.bind(("127.0.0.1", port))
             except OSError:
                 continue
-            chosen.append(port)
+            if _reserved(port):
+                chosen.append(port)
             if len(chosen) == count:
                 return chosen
-    raise OSError(f"no {count} free ports between 15000 and 32000 on 127.0.0.1")
+    raise OSError(f"no {count} free ports between {among[0]} and {among[-1]} on 127.0.0.1")
+
+
+@cache
+def _reservations() -> tuple[int, set[int]]:
+    """A file of which each process that runs tests locks the bytes of its ports; and those of this process."""
+    path = Path(gettempdir()) / f"replan-test-ports-{os.getuid()}"
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600), set()
+
+
+def _reserved(port: int) -> bool:
+    file, own = _reservations()
+    if port in own:
+        return False
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:  # another process has it
+        return False
+    own.add(port)
+    return True
 
 
 def log_directories(layout: Layout, root: Path, node: int) -> list[Path]:
