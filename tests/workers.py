@@ -20,7 +20,7 @@ SECURED = re.compile(
 STEADY = re.compile(r"tests/kafka/test_(?:elections|policy|recovery|unclean_copies|verdicts)\.py")
 CONFORMANCE = re.compile(r"tests/conformance/[^[]*\[kafka")
 ALONE = re.compile(
-    r"tests/(?:kafka/test_(?:main_job|one_broker|two_machines|way_back)"
+    r"tests/(?:kafka/test_(?:main_job|two_machines|way_back)"
     r"|fleet/test_fleet_drift|properties/test_\w+)\.py"
 )
 """Each test of them is a unit: most take half a minute or more, and have a cluster or a session of their own if any."""
@@ -29,7 +29,6 @@ SECONDS = {
     "tests/kafka/test_two_machines.py": 115,
     "tests/kafka/test_recovery.py::test_the_best": 95,
     "tests/kafka/test_recovery.py": 15,
-    "tests/kafka/test_one_broker.py": 50,
     "tests/kafka/test_reconcile.py": 65,
     "tests/kafka/test_way_back.py": 60,
     "tests/kafka/test_main_job.py": 40,

@@ -19,7 +19,6 @@ from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.load import ProducerLoad
 from tests.kafka.test_adapter_failures import active_controller
 from tests.kafka.test_main_job import MEGABYTE, SETTLE, Site
-from tests.profiles import by_profile
 
 from replan.kafka.api import open_cluster
 from replan.model.api import Wanted
@@ -34,15 +33,16 @@ throttles: {{moves: {{rate: 400kB/s}}}}
 """
 BEGIN_SECONDS = 240.0
 """On a busy machine the journal and its first transaction alone were seen to take two minutes."""
-DEAD_SECONDS = by_profile(fast=15.0, ci=15.0, full=60.0, nightly=60.0)
-"""Longer than a session, and by night than the time after which a silent owner's lock is free."""
-FILLED = by_profile(fast=6, ci=6, full=15, nightly=15) * MEGABYTE
+DEAD_SECONDS = 60.0
+"""Longer than a session, and than the time after which a silent owner's lock is free."""
+FILLED = 15 * MEGABYTE
 """Bytes of each partition: their copies outlast the fault."""
 FROZEN_SECONDS, END_SECONDS = 120.0, 240.0
 TOO_FEW = {"NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"}
 Start = Callable[..., Cluster]
 
-pytestmark = pytest.mark.timeout(900)
+# By day a broker dies, and stays dead, in test_main_job.py.
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(900)]
 
 
 @pytest.fixture
@@ -117,22 +117,12 @@ def revive(cluster: Cluster) -> None:
     cluster.start(THREE)
 
 
-@pytest.mark.parametrize(
-    "version",
-    [
-        pytest.param("4.3.1", id="4.3.1"),
-        *(
-            pytest.param(version, id=f"{version}-{turn}", marks=pytest.mark.nightly)
-            for turn in range(10)
-            for version in ("3.9.2", "4.3.1")
-        ),
-    ],
-)
-def test_a_broker_is_killed_and_comes_back(site: Site) -> None:
+@pytest.mark.parametrize("version", ["3.9.2", "4.3.1"])
+@pytest.mark.parametrize("_turn", range(10))
+def test_a_broker_is_killed_and_comes_back(site: Site, _turn: int) -> None:
     goes_on(site, DEAD_SECONDS, kill, revive)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("version", ["4.3.1", "3.9.2"])
 def test_a_broker_is_frozen_for_two_minutes(site: Site) -> None:
     goes_on(
@@ -143,7 +133,6 @@ def test_a_broker_is_frozen_for_two_minutes(site: Site) -> None:
     )
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("version", ["4.3.1", "3.9.2"])
 def test_the_active_controller_is_frozen_for_two_minutes(
     kafka_cluster: Start, tmp_path: Path, version: str
