@@ -13,7 +13,15 @@ from tests.unit.applying.examples import (
 )
 from tests.unit.applying.lab import MB, Boundary
 
-from replan.applying.api import Application, ApplicationStatus, Result, RunningCopies, Verb, fold
+from replan.applying.api import (
+    Application,
+    ApplicationStatus,
+    Result,
+    RunningCopies,
+    Verb,
+    fold,
+    unpacked,
+)
 from replan.errors import Exit, Held
 from replan.model.api import LOG_DIRS_RATE, MoveThrottle, TopicPartition, Wanted
 from replan.rehearsal.api import throttles_of
@@ -65,6 +73,19 @@ def test_a_replica_that_somebody_has_put_elsewhere_is_left_there() -> None:
     results = {r.partition.partition: r.result for r in outcome.log_moves}
     assert results == {0: Result.DONE, 1: Result.STALE}
     assert lies(found)[1] == "/b"
+
+
+def test_nothing_is_copied_for_a_replica_that_lies_there_already_and_no_way_back_names_it() -> None:
+    found = leaving_a_directory()
+    found.plane.move_logs({(TopicPartition(TOPIC, 1), B4): "/c"})
+    found.clock.sleep(5)
+    assert found.apply().exit_code is Exit.OK
+    assert has_left(found)
+    (ended,) = (r for r in found.journal.read() if isinstance(r, Application))
+    assert ended.bytes == 2 * 20 * MB  # of the move, and of the other replica
+    kept = unpacked(fold(found.journal.read()), ended)
+    assert kept is not None
+    assert kept.within == [f"{TOPIC}-0"]
 
 
 def test_cancelled_a_copy_ends_and_its_replica_stays() -> None:

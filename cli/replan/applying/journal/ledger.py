@@ -88,9 +88,9 @@ class Ledger(Struct, frozen=True):
         return of_kind
 
     def lasting(self, kind: type[_S]) -> list[_S]:
-        """Those of one kind that are done, or have not ended."""
+        """Those of one kind that were asked for, and are done or have not ended."""
         lasts = {Status.OPEN, Status.DONE}
-        return [record for record in self.steps_of(kind).values() if record.status in lasts]
+        return [r for r in self.steps_of(kind).values() if r.asked and r.status in lasts]
 
     @property
     def throttles(self) -> int:

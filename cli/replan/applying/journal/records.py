@@ -133,6 +133,8 @@ class StepRecord(_OfApplication, frozen=True, kw_only=True):
     """What its keys begin with."""
     stays: ClassVar[bool] = False
     """Whether it is kept after the end of its application, for as long as that one is."""
+    asked: bool = False
+    """Whether the application has asked for it: else it was there already, and is not what the application has done."""
     status: Status = Status.OPEN
     message: str = ""
     """Why it ended, when not done."""
@@ -175,8 +177,6 @@ class StandingRecord(StepRecord, frozen=True):
     scope: ConfigScope
     name: Text
     config: str
-    asked: bool = False
-    """Whether the application has asked for it: else it was there already, and no plan back takes it away."""
 
     @property
     def about(self) -> SettingName:
@@ -214,7 +214,7 @@ class RecoveryRecord(StepRecord, frozen=True):
     """What each replica said, in one line for people; the plan has it in full."""
     lost: int
     """Records that it loses, as stated before: at least."""
-    asked: RecoveryStep | None = None
+    step: RecoveryStep | None = None
     """The last request."""
     measured: int | None = None
     """Records that it has lost, as measured afterwards."""

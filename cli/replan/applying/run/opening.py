@@ -262,14 +262,12 @@ def _origin(own: MoveRecord, *, led: bool) -> Origin:
 def copied_bytes(ledger: Ledger, plan: Plan | None) -> int:
     """Bytes of the copies that are done, between brokers and between directories.
 
-    A replica list that stood already was not asked for, so nothing was copied for it.
+    What was there already was not asked for, so nothing was copied for it.
     """
     if plan is None:
         return 0
     done = {n for n, own in ledger.owned.items() if own.status is Status.DONE and own.past}
-    within = {
-        name for name, own in ledger.steps_of(LogMoveRecord).items() if own.status is Status.DONE
-    }
+    within = {r.about for r in ledger.lasting(LogMoveRecord) if r.status is Status.DONE}
     return sum(m.copies_bytes for m in plan.moves if m.partition in done) + sum(
         m.bytes for m in plan.log_moves if m.replica in within
     )

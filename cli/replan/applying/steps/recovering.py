@@ -194,8 +194,8 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
         recovery, state = self.recovery, _shown(self.recovery, given)
         if not isinstance(state, PartitionState):
             return state
-        asked = None if self.record is None else self.record.asked
-        if state.leader == recovery.chosen and asked is RecoveryStep.ELECT:
+        last = None if self.record is None else self.record.step
+        if state.leader == recovery.chosen and last is RecoveryStep.ELECT:
             return self._led(given, recovery.chosen)
         rests = suspected(Status.CANCELLED, TakenBack(recovery.original, state.replicas))
         if state.leader is not None or state.replicas == recovery.original:
@@ -203,7 +203,7 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
         seconds = given.arrives_within(self.subject)
         if seconds is not None:
             return Hold(self._arrival(given, seconds))
-        refusal = given.refusal(self.subject) if asked is RecoveryStep.BACK else None
+        refusal = given.refusal(self.subject) if last is RecoveryStep.BACK else None
         if refusal is not None and refusal.code not in NOT_FINAL_FOR_RECOVERIES:
             return rests
         return self._again(RecoveryStep.BACK, given)
@@ -233,14 +233,14 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
         first = _listed(state) == recovery.order or not recovery.reorders
         step = RecoveryStep.ELECT if first else RecoveryStep.LIST
         refusal = given.refusal(self.subject)
-        is_last = self.record is not None and self.record.asked is step
+        is_last = self.record is not None and self.record.step is step
         if is_last and refusal is not None and refusal.code not in NOT_FINAL_FOR_RECOVERIES:
             return rejection_end(refusal)
         return self._again(step, given)
 
     def _again(self, step: RecoveryStep, given: StepInput) -> Hold | Ask:
         """A step, but not again before looks had the time to show it."""
-        tick, is_last = given.tick, self.record is not None and self.record.asked is step
+        tick, is_last = given.tick, self.record is not None and self.record.step is step
         asked_at = given.asked_at.get(self.subject) if is_last else None
         if asked_at is not None and tick.now - asked_at < tick.settings.agreeing_seconds:
             return Hold(RecoveryUnseen(step))
@@ -271,7 +271,7 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
     def _arrival(self, given: StepInput, seconds: float) -> RecoveryArrivalPossible:
         recovery, state = self.recovery, given.tick.look.partitions.get(self.subject)
         led = state is not None and state.leader is not None
-        elects = self.record is not None and self.record.asked is RecoveryStep.ELECT
+        elects = self.record is not None and self.record.step is RecoveryStep.ELECT
         logs = given.logs.get(self.subject, NOTHING_SAID)
         better = _better(recovery, logs) if elects and not recovery.clean else ()
         return RecoveryArrivalPossible(recovery.chosen, led, better, seconds=seconds)
@@ -293,7 +293,7 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
     def asking(self, ask: Ask, ledger: Ledger) -> Iterable[Record]:
         """What is asked for; with the list, the order before, which the next plan puts back where none is declared."""
         recovery, step = self.recovery, ask.request.step
-        yield replace(self.record or self.begun(ledger), asked=step)
+        yield replace(self.record or self.begun(ledger), asked=True, step=step)
         order = _order_before(recovery)
         whole = len(recovery.order) == len(recovery.original)
         if step is RecoveryStep.LIST and whole and ledger.order(order.key) is None:

@@ -94,10 +94,6 @@ class StandingStep(Struct, FromRecord, frozen=True):
         """As `judge` says."""
         return SettingUnseen()
 
-    def asking(self, ask: Ask, ledger: Ledger) -> Iterable[Record]:
-        """That it is asked for, so that a plan back takes it away."""
-        return [replace(record, asked=True) for record in super().asking(ask, ledger)]
-
     def begun(self, ledger: Ledger) -> StandingRecord:
         """Of which setting."""
         of = self.subject

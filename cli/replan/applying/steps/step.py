@@ -137,8 +137,8 @@ class FromRecord:
     __slots__ = ()
 
     def asking(self: Step, _ask: Ask, ledger: Ledger) -> Iterable[Record]:
-        """That it has begun."""
-        return () if self.record is not None else (self.begun(ledger),)
+        """That it has begun, and was asked for."""
+        return () if self.record is not None else (replace(self.begun(ledger), asked=True),)
 
     def ended(self: Step, end: End, ledger: Ledger) -> Iterable[Record]:
         """How it ended."""
