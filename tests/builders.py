@@ -21,12 +21,14 @@ from replan.model.api import (
     Placement,
     PreferredLeader,
     RememberedOrder,
+    ReplicaBlacklist,
     Replicas,
     Snapshot,
     Tolerance,
     TopicEntry,
     TopicId,
     TopicPartition,
+    TopicRule,
     Where,
     from_lists,
     parse_topic_partition,
@@ -185,6 +187,8 @@ def lists(*ids: int) -> Replicas:
 
 
 FILE = "placement.yaml"
+HERE = Where(FILE, 9, 3)
+"""Of an entry that may stand anywhere."""
 Lists = Mapping[str, Sequence[Sequence[int]] | Mapping[int, Sequence[int]]]
 
 
@@ -238,6 +242,16 @@ def placement(
         digest="d" * 64,
         **more,
     )
+
+
+def ruled(pattern: str = TOPIC, **parts: Any) -> dict[str, TopicRule]:
+    """An entry of `assignments` by rule."""
+    return {pattern: TopicRule(HERE, pattern, **parts)}
+
+
+def drain(*ids: int) -> tuple[ReplicaBlacklist, ...]:
+    """Entries of the blacklist of replicas."""
+    return tuple(ReplicaBlacklist(BrokerId(b), HERE, reason="decommission") for b in ids)
 
 
 def _explicit(rows: Sequence[Mapping[str, object]], topics: Sequence[str]) -> pa.Table:

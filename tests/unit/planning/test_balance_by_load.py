@@ -5,16 +5,14 @@ from fractions import Fraction
 
 import pytest
 from msgspec.structs import replace
-from tests.builders import FILE, brokers, placement, snapshot, state, within
-from tests.readings import find_drift
-from tests.unit.planning.test_planning_by_rule import after
+from tests.builders import HERE, brokers, listed_leader, placement, ruled, snapshot, state, within
+from tests.readings import after, arrives, find_drift
 
 from replan.errors import UnsafePlan, WrongCluster
 from replan.model.api import (
     Balance,
     BalanceMeasure,
     BrokerId,
-    LeaderBlacklist,
     Placement,
     PreferredLeader,
     Rates,
@@ -22,14 +20,11 @@ from replan.model.api import (
     Spread,
     Tolerance,
     TopicPartition,
-    TopicRule,
-    Where,
 )
 from replan.planning.api import Plan, ReasonKind, WarningKind, explain_partition, make_plan
 from replan.snapshots.api import rates_with_digest
 
-HERE = Where(FILE, 9, 3)
-RULED = {"*": TopicRule(HERE, "*", spread=Spread.NONE)}
+RULED = ruled("*", spread=Spread.NONE)
 TEN = Fraction(1, 10)
 
 
@@ -52,11 +47,8 @@ def rates(*written: int, name: str = "orders") -> Rates:
 
 def ends(asked: Placement, seen: Snapshot, known: Rates | None = None) -> tuple[Plan, Snapshot]:
     """The plan, and the cluster after it, for which there is no further one, nor drift."""
-    made = make_plan(asked, seen, rates=known)
-    ended = after(made, seen)
-    assert make_plan(asked, ended, rates=known).moves == ()
-    assert find_drift(asked, ended, known).none
-    return made, ended
+    made = arrives(asked, seen, known)
+    return made, after(made, seen)
 
 
 def leaders(seen: Snapshot) -> Counter[int]:
@@ -137,7 +129,7 @@ def test_declared_orders_stay_and_listed_brokers_get_no_leadership() -> None:
     asked = replace(
         balanced(*within(leaders=TEN)),
         preferred_leaders={TopicPartition("orders", 0): PreferredLeader(BrokerId(1), HERE)},
-        leader_blacklist=(LeaderBlacklist(BrokerId(3), HERE),),
+        leader_blacklist=(listed_leader(3),),
     )
     made, ended = ends(asked, seen)
     [first] = ended.states([0])

@@ -1,10 +1,10 @@
 """A plan beyond a limit is refused whole, with what it measures, the limit, and the largest contributions."""
 
 import pytest
-from tests.builders import move, placement, snapshot, state
+from tests.builders import HERE, move, placement, snapshot, state
 
 from replan.errors import BadUsage, Exit
-from replan.model.api import Limit, Limits, Measure, Where
+from replan.model.api import Limit, Limits, Measure
 from replan.planning.api import (
     Exceeded,
     LimitExceeded,
@@ -28,7 +28,7 @@ MOVES = [
 
 
 def limits(measure: Measure, most: int) -> Limits:
-    return {measure: Limit(measure, Where("placement.yaml", 9, 3), most)}
+    return {measure: Limit(measure, HERE, most)}
 
 
 def exceeded(measure: Measure, most: int, moves: list[Move] | None = None) -> Exceeded:
@@ -79,7 +79,7 @@ def test_only_the_brokers_beyond_their_limit_are_named() -> None:
 
 
 def test_a_change_fits_beside_what_was_taken_before_it() -> None:
-    used = Used(Limit(Measure.BYTES_PER_BROKER, Where("placement.yaml", 9, 3), 100))
+    used = Used(Limit(Measure.BYTES_PER_BROKER, HERE, 100))
     half = move([1, 2, 3], [1, 2, 4], size=60)
     assert used.fits(half)
     used.take(half)

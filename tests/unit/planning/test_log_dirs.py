@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.builders import FILE, brokers, placement, snapshot, state, within
+from tests.builders import HERE, brokers, drain, placement, ruled, snapshot, state, within
 from tests.readings import find_drift
-from tests.unit.planning.test_planning_by_rule import ruled
 
 from replan.errors import BadPlacement
 from replan.model.api import (
@@ -21,11 +20,9 @@ from replan.model.api import (
     LogDirBlacklist,
     Measure,
     Placement,
-    ReplicaBlacklist,
     Snapshot,
     Spread,
     TopicPartition,
-    Where,
 )
 from replan.planning.api import (
     BalanceUnreachable,
@@ -42,15 +39,13 @@ from replan.planning.api import (
     make_plan,
 )
 
-HERE = Where(FILE, 9, 3)
 B4 = BrokerId(4)
 TOTAL = 1000
 
 
 def drained(*paths: str, gone: bool = False) -> Placement:
     entries = tuple(LogDirBlacklist(B4, path, HERE) for path in paths)
-    brokers_gone = (ReplicaBlacklist(B4, HERE),) if gone else ()
-    return replace(placement({}), log_dir_blacklist=entries, replica_blacklist=brokers_gone)
+    return placement(log_dir_blacklist=entries, replica_blacklist=drain(4) if gone else ())
 
 
 def seen(sizes: list[int], *dirs: LogDir, fenced: bool = False) -> Snapshot:
@@ -111,8 +106,7 @@ def test_what_fits_nowhere_is_refused_by_name() -> None:
 
 def test_a_replica_that_fits_nowhere_keeps_no_move_of_its_partition_back() -> None:
     at = seen([500], log_dir("/a", 500, 0), log_dir("/b", 300))
-    entry = ReplicaBlacklist(BrokerId(2), HERE)
-    plan = make_plan(replace(drained("/a"), replica_blacklist=(entry,)), at)
+    plan = make_plan(replace(drained("/a"), replica_blacklist=drain(2)), at)
     assert [r.rule for r in plan.refusals] == [RefusalRule.NO_ROOM_IN_LOG_DIRS]
     assert [(m.partition.partition, m.leaving) for m in plan.moves] == [(0, (2,))]
 
@@ -178,7 +172,7 @@ def test_a_fenced_broker_or_an_offline_directory_is_named() -> None:
         (drained("/x"), "no log directory /x"),
         (drained("/a", "/b"), "no other log directory"),
         (
-            replace(placement({}), log_dir_blacklist=(LogDirBlacklist(BrokerId(9), "/a", HERE),)),
+            placement(log_dir_blacklist=(LogDirBlacklist(BrokerId(9), "/a", HERE),)),
             "not registered",
         ),
     ],
@@ -275,7 +269,7 @@ def test_no_volume_is_given_more_than_it_takes_whatever_comes(
 
 def even(part: int, *, required: bool = False) -> Placement:
     tolerances = within(logDirs=Fraction(part, 100))
-    return replace(placement({}), balance=Balance(HERE, tolerances, required=required))
+    return placement(balance=Balance(HERE, tolerances, required=required))
 
 
 def test_directories_are_balanced_by_moves_within_their_broker() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.builders import brokers, placement, snapshot, state, within
-from tests.unit.planning.test_planning_by_rule import drain, ruled, targets
+from tests.builders import brokers, drain, placement, ruled, snapshot, state, within
+from tests.unit.planning.test_planning_by_rule import targets
 from tests.unit.planning.test_room import KEPT, TOTAL, disk
 
 from replan.model.api import (

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.builders import FILE, brokers, placement, snapshot, state
+from tests.builders import HERE, brokers, drain, placement, ruled, snapshot, state
 from tests.unit.planning.test_room import disk
 
 from replan.errors import BadUsage, Exit
@@ -14,10 +14,7 @@ from replan.model.api import (
     Limits,
     Measure,
     Placement,
-    ReplicaBlacklist,
     Snapshot,
-    TopicRule,
-    Where,
 )
 from replan.planning.api import (
     LimitExceeded,
@@ -29,7 +26,6 @@ from replan.planning.api import (
     make_plan,
 )
 
-HERE = Where(FILE, 9, 3)
 MB = 10**6
 
 
@@ -97,7 +93,7 @@ def test_who_is_under_min_isr_goes_before_a_drain_and_that_before_a_list() -> No
     )
     asked = placement(
         {"orders": [[1, 2, 4], [5, 2, 3], [1, 2, 6]]},
-        replica_blacklist=(ReplicaBlacklist(BrokerId(5), HERE, reason="sold"),),
+        replica_blacklist=drain(5),
         limits=limits(partitions=1),
     )
     assert names(make_plan(asked, seen, within_limits=True)) == ["orders-2"]
@@ -138,7 +134,7 @@ def test_a_move_waits_for_the_stage_that_makes_room_for_it() -> None:
 
 def test_new_partitions_that_are_left_are_not_moved() -> None:
     seen = snapshot([state([1, 2]), state([1, 3], topic="clicks")], registered=brokers(5, "abcab"))
-    rules = {"clicks": TopicRule(HERE, "clicks", partition_count=4, replication_factor=3)}
+    rules = ruled("clicks", partition_count=4, replication_factor=3)
     asked = placement({"orders": [[1, 3]]}, rules=rules, limits=limits(partitions=2))
     plan = make_plan(asked, seen, within_limits=True)
     assert plan.creates == ()
@@ -158,11 +154,9 @@ def test_no_stage_takes_a_broker_above_what_its_topic_may_have_there() -> None:
         registered=[Broker(BrokerId(b), "a") for b in (1, 2, 3, 5)],
         min_insync_replicas=1,
     )
-    rule = TopicRule(HERE, "orders", replication_factor=2, max_replicas_per_broker=2)
     asked = placement(
-        {},
-        rules={"orders": rule},
-        replica_blacklist=(ReplicaBlacklist(BrokerId(1), HERE, reason="sold"),),
+        rules=ruled(replication_factor=2, max_replicas_per_broker=2),
+        replica_blacklist=drain(1),
         limits=limits(partitions=1),
     )
     whole = make_plan(replace(asked, limits={}), seen)

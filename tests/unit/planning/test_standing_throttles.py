@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.builders import FILE, brokers, placement, snapshot, state
+from tests.builders import HERE, brokers, placement, snapshot, state
 from tests.readings import find_drift
 
 from replan.applying.api import SavedRate, SavedReplicaList, as_planned_from, fold
@@ -24,11 +24,9 @@ from replan.model.api import (
     StandingRate,
     StandingThrottles,
     ThrottledReplicas,
-    Where,
 )
 from replan.planning.api import LimitExceeded, WarningKind, dumps, loads, make_plan
 
-HERE = Where(FILE, 9, 3)
 ALL = ThrottledReplicas(HERE, frozenset("*"), frozenset("*"))
 STATES = [state([1, 2, 3]), state([1, 2, 3], topic="__state"), state([2, 3, 1], topic="clicks")]
 

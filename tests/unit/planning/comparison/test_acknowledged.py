@@ -1,14 +1,12 @@
 """Known drift is neither reported nor planned, until it expires, is drained, or falls under its min ISR."""
 
 import pytest
-from tests.builders import FILE, placement, snapshot, state
+from tests.builders import FILE, drain, placement, snapshot, state
 from tests.readings import find_drift
 
 from replan.model.api import (
     Acknowledgement,
-    BrokerId,
     MistakenPlacement,
-    ReplicaBlacklist,
     TopicPartition,
     Where,
 )
@@ -77,8 +75,7 @@ def test_a_partition_under_its_min_isr_is_repaired_all_the_same() -> None:
 
 
 def test_a_drained_broker_overrides_it() -> None:
-    drained = (ReplicaBlacklist(BrokerId(3), PLACE),)
-    asked = placement(LISTS, acknowledged=known("*"), replica_blacklist=drained)
+    asked = placement(LISTS, acknowledged=known("*"), replica_blacklist=drain(3))
     assert find_drift(asked, SEEN).acknowledged == ()
 
 

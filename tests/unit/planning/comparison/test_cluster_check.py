@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.builders import CLUSTER_ID, FILE, brokers, placement, snapshot, state
+from tests.builders import CLUSTER_ID, HERE, brokers, placement, ruled, snapshot, state
 from tests.readings import find_drift
 
 from replan.errors import BadPlacement, WrongCluster
@@ -14,8 +14,6 @@ from replan.model.api import (
     MoveThrottle,
     Placement,
     Snapshot,
-    TopicRule,
-    Where,
 )
 from replan.placement_file.api import load_placement
 from replan.planning.api import DifferenceKind, PlanWarning, WarningKind, make_plan
@@ -55,7 +53,7 @@ def test_an_unknown_topic_is_named_once_with_its_place() -> None:
 def test_so_is_one_whose_leaders_go_by_a_rule() -> None:
     asked = placement(
         {"nope": {0: [1, 2, 3]}},
-        leader_rules={"nope": LeaderRule(Where("placement.yaml", 9, 3), "nope", balanced=True)},
+        leader_rules={"nope": LeaderRule(HERE, "nope", balanced=True)},
     )
     named = [line.partition(";")[0] for line in complaint(asked)]
     assert named == [
@@ -158,10 +156,8 @@ def test_all_mistakes_are_reported_at_once_up_to_twenty() -> None:
 def test_no_brokers_at_all_is_said_in_words() -> None:
     seen = snapshot([state([1])], registered=[])
     assert complaint(placement({"orders": [[1]]}), seen)[0].endswith("registered: none")
-    ruled = placement(
-        rules={"orders": TopicRule(Where(FILE, 9, 3), "orders", replication_factor=1)}
-    )
-    assert find_drift(ruled, seen).partitions[0].kind is DifferenceKind.UNPLACEABLE
+    asked = placement(rules=ruled(replication_factor=1))
+    assert find_drift(asked, seen).partitions[0].kind is DifferenceKind.UNPLACEABLE
 
 
 RANGES = [([], "none"), ([4], "4"), ([1, 2, 3], "1-3"), ([1, 2, 4, 6, 7], "1-2, 4, 6-7")]
@@ -174,14 +170,12 @@ def test_ids_are_reported_in_ranges(ids: list[int], text: str) -> None:
 
 @pytest.mark.parametrize(("count", "differs"), [(2, False), (1, True), (3, True)])
 def test_another_number_of_partitions_is_drift_and_no_move(count: int, differs: bool) -> None:
-    rule = TopicRule(Where("placement.yaml", 7, 3), "ord*", partition_count=count)
-    asked = placement(rules={"ord*": rule})
+    asked = placement(rules=ruled("ord*", partition_count=count))
     found = [(c.topic, c.declared, c.observed) for c in find_drift(asked, SEEN).counts]
     assert found == ([("orders", count, 2)] if differs else [])
     assert make_plan(asked, SEEN).moves == ()
 
 
 def test_an_exact_name_without_a_count_is_not_counted_by_a_pattern() -> None:
-    rule = TopicRule(Where("placement.yaml", 7, 3), "ord*", partition_count=1)
-    asked = placement({"orders": {0: [1, 2, 3]}}, rules={"ord*": rule})
+    asked = placement({"orders": {0: [1, 2, 3]}}, rules=ruled("ord*", partition_count=1))
     assert find_drift(asked, SEEN).counts == ()

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.builders import FILE, brokers, listed_leader, placement, snapshot, state
-from tests.readings import find_drift
-from tests.unit.planning.test_planning_by_rule import after, ruled
+from tests.builders import FILE, brokers, listed_leader, placement, ruled, snapshot, state
+from tests.readings import arrives, find_drift
 
 from replan.model.api import BrokerId, LastLeaders, Placement, Snapshot, Where
 from replan.planning.api import ReasonKind, WarningKind, make_plan
@@ -42,9 +41,8 @@ def test_the_entries_stand_last_in_their_order(entries: Any, expected: Any) -> N
     asked = placement(last_leaders=last(*entries))
     found = ordered(asked, seen).get("orders-0", (3, 1, 2, 4))
     assert found == expected
-    plan = make_plan(asked, seen)
+    plan = arrives(asked, seen)
     assert all(m.reason.kind is ReasonKind.LAST_LEADER for m in plan.moves)
-    assert make_plan(asked, after(plan, seen)).empty
     assert plan.remember == frozenset()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.builders import FILE, placement, snapshot, state, within
+from tests.builders import FILE, HERE, drain, placement, ruled, snapshot, state, within
 from tests.readings import find_drift
 
 from replan.model.api import (
@@ -19,7 +19,6 @@ from replan.model.api import (
     Intents,
     LeaderRule,
     Placement,
-    ReplicaBlacklist,
     Requirement,
     TopicRule,
     Where,
@@ -27,16 +26,12 @@ from replan.model.api import (
 from replan.placement_file.api import load_placement
 from replan.planning.api import WarningKind, make_plan
 
-HERE = Where(FILE, 9, 3)
 LATER = "2026-12-01T00:00:00Z"
 SEEN = snapshot([state([1, 2])])
-RULED = {"orders": TopicRule(HERE, "orders", replication_factor=2)}
+RULED = ruled(replication_factor=2)
 WEIGHTS = {BrokerId(1): Fraction(2)}
 CASES: list[tuple[WarningKind, Placement]] = [
-    (
-        WarningKind.MATCHES_NOTHING,
-        placement(rules={"zz*": TopicRule(HERE, "zz*", replication_factor=2)}),
-    ),
+    (WarningKind.MATCHES_NOTHING, placement(rules=ruled("zz*", replication_factor=2))),
     (
         WarningKind.MATCHES_NOTHING,
         placement(requirements={"zz": Requirement(HERE, replication_factor=2)}),
@@ -49,10 +44,7 @@ CASES: list[tuple[WarningKind, Placement]] = [
         WarningKind.MATCHES_NOTHING,
         placement(acknowledged=(Acknowledgement("orders", (7,), HERE, "later", LATER),)),
     ),
-    (
-        WarningKind.DRAIN_UNREGISTERED,
-        placement(replica_blacklist=(ReplicaBlacklist(BrokerId(99), HERE, reason="gone"),)),
-    ),
+    (WarningKind.DRAIN_UNREGISTERED, placement(replica_blacklist=drain(99))),
     (WarningKind.MATCHES_NOTHING, placement(apart=(Apart(HERE, ("orders", "zz*")),))),
     (
         WarningKind.WEIGHTS_ALONE,
@@ -110,8 +102,7 @@ def test_of_many_entries_each_is_named_in_the_order_of_the_file() -> None:
 
 
 def test_an_entry_for_a_topic_that_this_user_may_not_see_is_not_said_to_mean_nothing() -> None:
-    named = placement(rules={"pay*": TopicRule(HERE, "pay*", replication_factor=2)})
-
+    named = placement(rules=ruled("pay*", replication_factor=2))
     assert find_drift(named, SEEN).warnings
     [warning] = find_drift(named, replace(SEEN, hidden=("payouts",))).warnings
     assert (warning.kind, warning.facts["topics"]) == (WarningKind.HIDDEN, ("payouts",))

@@ -4,10 +4,9 @@ from typing import Any
 
 from hypothesis import given
 from msgspec.structs import replace
-from tests.builders import FILE, brokers, placement, snapshot, state
+from tests.builders import FILE, brokers, drain, placement, snapshot, state
 from tests.properties.test_all_keys import ENOUGH, World, worlds
 from tests.readings import plan_text
-from tests.unit.planning.test_planning_by_rule import drain
 from tests.unit.planning.test_room import disk
 
 from replan.errors import ReplanError
