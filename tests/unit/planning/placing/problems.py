@@ -1,24 +1,33 @@
-"""Small placement problems as literals, and random ones."""
+"""Small placement problems as literals, and random ones; and what is chosen of them."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import within
 
-from replan.model.api import PAD, Tolerance
+from replan.model.api import PAD, Matrix, Tolerance
 from replan.planning.api import (
     NO_LIMIT,
     NO_RACK,
     BrokerTable,
+    Choice,
     Elsewhere,
     Layout,
     PartitionTable,
     PlacementProblem,
+    Positions,
+    ReplicaSteps,
     Rule,
+    TopicSpread,
+    broken_rules,
+    choose,
 )
+
+AnySteps = TypeVar("AnySteps", bound=ReplicaSteps)
 
 
 def brokers(
@@ -129,3 +138,37 @@ def only(asked: PlacementProblem, rows: Sequence[int]) -> PlacementProblem:
         for name in ("rule", "factor", "base", "current", "leader", "bytes", "topic")
     }
     return replace(asked, partitions=PartitionTable(**columns))
+
+
+def chosen(asked: PlacementProblem, *, all_of_it: bool = False) -> Choice:
+    """What is chosen, which breaks no rule; `all_of_it`: nothing is impossible."""
+    found = choose(asked)
+    assert broken_rules(asked, found) == []
+    assert not (all_of_it and found.impossible)
+    return found
+
+
+def members(lists: Matrix) -> list[list[int]]:
+    return [[b for b in row if b >= 0] for row in lists.tolist()]
+
+
+def given_up(found: Choice) -> set[int]:
+    return {row for reason in found.impossible for row in reason.partitions}
+
+
+def ended(asked: PlacementProblem, found: Choice) -> PlacementProblem:
+    """The same problem once the choice is there."""
+    lists, first = found.lists, found.lists[:, 0].astype(np.int64)
+    return replace(
+        asked,
+        partitions=replace(asked.partitions, base=lists, current=lists, leader=first),
+        leading=asked.leading and replace(asked.leading, first=first),
+    )
+
+
+def replica_steps(asked: PlacementProblem, kind: type[AnySteps]) -> AnySteps:
+    """The steps from the lists that there are, of all partitions."""
+    at, rows = Positions.of(asked), np.arange(len(asked.partitions))
+    mine = at.find(asked.partitions.current)
+    spread = TopicSpread(asked, at, rows, asked.partitions.current)
+    return kind(asked, at, rows, mine, mine.copy(), spread)

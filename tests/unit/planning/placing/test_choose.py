@@ -12,7 +12,16 @@ from msgspec.structs import replace
 from tests.builders import within
 from tests.profiles import examples
 from tests.unit.planning.placing.exact import balance_bounds, cost_of, optimum, racks, racks_kept
-from tests.unit.planning.placing.problems import brokers, only, problem, problems
+from tests.unit.planning.placing.problems import (
+    brokers,
+    chosen,
+    ended,
+    given_up,
+    members,
+    only,
+    problem,
+    problems,
+)
 
 from replan.model.api import Tolerance
 from replan.planning.api import (
@@ -30,16 +39,11 @@ INSTANCES = examples(fast=20, full=200, nightly=5_000)
 
 
 def lists(asked: PlacementProblem) -> list[list[int]]:
-    """The chosen lists, after they were checked."""
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
-    assert found.impossible == ()
-    return [[int(b) for b in row if b >= 0] for row in found.lists]
+    return members(chosen(asked, all_of_it=True).lists)
 
 
 def reasons(asked: PlacementProblem) -> list[tuple[Obstacle, str | None, int, int]]:
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
+    found = chosen(asked)
     return [(r.obstacle, r.rack, r.needed, r.available) for r in found.impossible]
 
 
@@ -65,18 +69,16 @@ def test_balance_costs_what_it_costs_an_exact_solver(
     Where it is not reached, no placement is nearer.
     """
     unbalanced = replace(asked, balance=())
-    lost = {row for reason in choose(unbalanced).impossible for row in reason.partitions}
+    lost = given_up(choose(unbalanced))
     rows = [row for row in range(len(asked.partitions)) if row not in lost]
     assume(rows)
     asked = only(asked, rows)
     kept = np.flatnonzero(choose(asked).in_place)
     asked = replace(asked, staying=kept[np.isin(kept, sorted(staying))])
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
-    moved = np.flatnonzero((found.lists != choose(replace(asked, balance=())).lists).any(axis=1))
-    assert not np.isin(moved, asked.staying).any()
-    assert found.impossible == ()
+    found = chosen(asked, all_of_it=True)
     filled = choose(replace(asked, balance=())).lists
+    moved = np.flatnonzero((found.lists != filled).any(axis=1))
+    assert not np.isin(moved, asked.staying).any()
     for imbalance in found.imbalances:
         assert imbalance.steps is None
         nearer = imbalance.reached - Fraction(1, 1000)
@@ -99,14 +101,7 @@ def test_a_balance_moves_only_what_can_move_and_the_tolerance_it_names_is_reache
     for imbalance in found.imbalances:
         named = within(replicas=imbalance.reached)
         assert choose(replace(asked, balance=named)).imbalances == ()
-    lists = found.lists
-    ended = replace(
-        asked,
-        partitions=replace(
-            asked.partitions, base=lists, current=lists, leader=lists[:, 0].astype(np.int64)
-        ),
-    )
-    assert (choose(ended).lists == lists).all()
+    assert (choose(ended(asked, found)).lists == found.lists).all()
 
 
 def test_a_share_that_no_broker_can_hold_is_no_share() -> None:
@@ -168,9 +163,8 @@ def test_a_broker_that_gets_nothing_new_has_no_share_and_keeps_what_it_has(
 
 
 def _compare(asked: PlacementProblem) -> None:
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
-    impossible = {row for reason in found.impossible for row in reason.partitions}
+    found = chosen(asked)
+    impossible = given_up(found)
     for row in range(len(asked.partitions)):
         alone = only(asked, [row])
         best = optimum(alone)
@@ -267,10 +261,8 @@ def test_no_partition_ends_in_fewer_racks_than_it_can_keep(
     asked = replace(
         asked, balance=tolerance, rules=tuple(replace(r, layout=Layout.NONE) for r in asked.rules)
     )
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
-    given_up = {row for reason in found.impossible for row in reason.partitions}
-    for row in set(range(len(asked.partitions))) - given_up:
+    found = chosen(asked)
+    for row in set(range(len(asked.partitions))) - given_up(found):
         assert racks(asked, found.lists[row]) >= racks_kept(asked, row)
 
 
@@ -281,9 +273,10 @@ def test_no_drain_takes_a_rack_from_a_list_where_a_substitute_can_keep_it(
 ) -> None:
     """Whoever holds it now, and however many."""
     ids, some = st.permutations(asked.brokers.ids.tolist()), st.integers(1, 4)
+    bases = members(asked.partitions.base)
     asked = problem(
         asked.brokers,
-        [[b for b in row if b >= 0] for row in asked.partitions.base.tolist()],
+        bases,
         held=[data.draw(ids)[: data.draw(some)] for _ in range(len(asked.partitions))],
         drained=sorted(asked.drained),
     )
@@ -295,11 +288,9 @@ def test_no_drain_takes_a_rack_from_a_list_where_a_substitute_can_keep_it(
         partitions=replace(asked.partitions, factor=lengths),
     )
     found = choose(asked)
-    given_up = {row for reason in found.impossible for row in reason.partitions}
-    for row in set(range(len(asked.partitions))) - given_up:
-        before = [int(b) for b in asked.partitions.base[row] if b >= 0]
+    for row in set(range(len(asked.partitions))) - given_up(found):
+        before, held = bases[row], members(asked.partitions.current)[row]
         stays = [b for b in before if b not in asked.drained]
-        held = [int(b) for b in asked.partitions.current[row] if b >= 0]
         others = {*asked.brokers.ids[asked.brokers.open].tolist(), *held}
         others -= {*before, *asked.drained}
         most = max(
@@ -403,16 +394,18 @@ def test_the_judge_finds_what_is_wrong() -> None:
     assert {(f.row, f.breach) for f in found} >= {(0, Breach.DRAINED), (1, Breach.NOT_OPEN)}
 
 
+def with_a_rule_of_nobody(asked: PlacementProblem) -> PlacementProblem:
+    """The last of four partitions is under a rule that no broker answers."""
+    nobody = replace(asked.rules[0], candidates=np.zeros(4, dtype=bool))
+    partitions = replace(asked.partitions, rule=np.array([0, 0, 0, 1]))
+    return replace(asked, rules=(*asked.rules, nobody), partitions=partitions)
+
+
 def test_a_rule_that_no_broker_answers_is_impossible_and_leaves_the_others_be() -> None:
     asked = problem(brokers("abab"), [[1, 2]] * 4, balance=within(replicas=Fraction(1, 10)))
-    nobody = replace(asked.rules[0], candidates=np.zeros(4, dtype=bool))
-    rules = np.array([0, 0, 0, 1])
-    two = replace(
-        asked, rules=(*asked.rules, nobody), partitions=replace(asked.partitions, rule=rules)
-    )
-    found = choose(two)
+    found = choose(with_a_rule_of_nobody(asked))
     assert [3] in [list(reason.partitions) for reason in found.impossible]
-    assert {b for row in found.lists[:3].tolist() for b in row} == {1, 2, 3, 4}
+    assert set(found.lists[:3].ravel().tolist()) == {1, 2, 3, 4}
 
 
 def test_a_partition_without_replicas_under_a_rule_that_no_broker_answers_leaves_the_balance_be() -> (
@@ -425,11 +418,5 @@ def test_a_partition_without_replicas_under_a_rule_that_no_broker_answers_leaves
         factor=[2, 2, 2, 0],
         balance=within(replicas=Fraction(1, 10)),
     )
-    nobody = replace(asked.rules[0], candidates=np.zeros(4, dtype=bool))
-    rules = np.array([0, 0, 0, 1])
-    found = choose(
-        replace(
-            asked, rules=(*asked.rules, nobody), partitions=replace(asked.partitions, rule=rules)
-        )
-    )
-    assert {b for row in found.lists[:3].tolist() for b in row} == {1, 2, 3, 4}
+    found = choose(with_a_rule_of_nobody(asked))
+    assert set(found.lists[:3].ravel().tolist()) == {1, 2, 3, 4}

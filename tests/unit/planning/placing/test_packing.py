@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import within
 from tests.unit.planning.placing.exact import cost_of, optimum
-from tests.unit.planning.placing.problems import brokers, problem, problems
+from tests.unit.planning.placing.problems import (
+    brokers,
+    chosen,
+    ended,
+    problem,
+    problems,
+    replica_steps,
+)
 
 from replan.model.api import BalanceMeasure, Flags, Ints, Matrix
 from replan.planning.api import (
@@ -23,9 +30,7 @@ from replan.planning.api import (
     Packed,
     Packing,
     PlacementProblem,
-    Positions,
     ReplicaSteps,
-    TopicSpread,
     Way,
     broken_rules,
     choose,
@@ -34,9 +39,7 @@ from replan.planning.api import (
 
 def used(asked: PlacementProblem) -> list[int]:
     """Bytes on each broker after the choice, which nothing is wrong with."""
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
-    assert found.impossible == ()
+    found = chosen(asked, all_of_it=True)
     sizes = asked.partitions.bytes[:, None]
     return [int(((found.lists == b) * sizes).sum()) for b in asked.brokers.ids]
 
@@ -174,12 +177,8 @@ def looked_at(racks: str, steps: int, *, huge: int = 0) -> float:
     lists += [[b] for b in range(len(racks) - huge + 1, len(racks) + 1)]
     sizes += [1_000_000] * huge
     asked = problem(brokers(racks), lists, layout=Layout.NONE, sizes=sizes)
-    at, rows = Positions.of(asked), np.arange(len(lists))
-    mine = at.find(asked.partitions.current)
-    counted = Counted(
-        asked, at, rows, mine, mine.copy(), TopicSpread(asked, at, rows, asked.partitions.current)
-    )
-    used = np.bincount(mine[:, 0], asked.partitions.bytes).astype(np.int64)
+    counted = replica_steps(asked, Counted)
+    used = np.bincount(counted.lists[:, 0], asked.partitions.bytes).astype(np.int64)
     share = np.full(len(racks), used[: len(racks) - huge].mean(), dtype=np.int64)
     bounds = Bounds(share * 19 // 20, share * 21 // 20)
     ended = Packing(counted, BrokerTotals(asked.partitions.bytes, used, bounds), ()).pack(steps)
@@ -197,8 +196,7 @@ def test_many_brokers_are_helped_with_few_looks_and_as_few_copies_as_bytes_need(
     asked = problem(
         brokers("abcd" * 16), lists, layout=Layout.NONE, balance=within(bytes=Fraction(1, 20))
     )
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
+    found = chosen(asked)
     assert found.imbalances == ()
     assert (found.lists != asked.partitions.current).sum() == 32
 
@@ -218,11 +216,9 @@ def test_many_brokers_that_are_helped_at_once_keep_rules_and_number_and_the_next
         balance=within(replicas=Fraction(1, 20), bytes=Fraction(1, 10)),
         budget=50_000,
     )
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
+    found = chosen(asked)
     assert found.imbalances == ()
-    after = replace(asked.partitions, base=found.lists, current=found.lists)
-    assert (choose(replace(asked, partitions=after)).lists == found.lists).all()
+    assert (choose(ended(asked, found)).lists == found.lists).all()
 
 
 def test_who_cannot_be_helped_is_not_looked_at_again_and_again() -> None:
@@ -256,13 +252,10 @@ def test_the_partition_that_fits_is_found_among_many() -> None:
 @given(problems(), st.sampled_from([Way.ONE_EACH, Way.MORE]))
 def test_where_each_may_go_is_the_same_one_by_one(asked: PlacementProblem, way: Way) -> None:
     """And what may not leave a broker goes to nobody, but for who had it before."""
-    at, rows = Positions.of(asked), np.arange(len(asked.partitions))
-    mine = at.find(asked.partitions.current)
-    spread = TopicSpread(asked, at, rows, asked.partitions.current)
-    steps = ReplicaSteps(asked, at, rows, mine, mine.copy(), spread)
+    steps = replica_steps(asked, ReplicaSteps)
     steps.way = way
     for source in range(steps.brokers):
-        held = np.flatnonzero((mine == source).any(axis=1))
+        held = np.flatnonzero((steps.lists == source).any(axis=1))
         every = steps.legal(held, source)
         for target in range(steps.brokers):
             own = steps.legal(held, np.full(len(held), source), np.full((len(held), 1), target))
@@ -275,10 +268,7 @@ def test_where_each_may_go_is_the_same_one_by_one(asked: PlacementProblem, way: 
 def test_what_may_leave_is_kept_up_to_date_step_by_step(
     asked: PlacementProblem, way: Way, chance: Random
 ) -> None:
-    at, rows = Positions.of(asked), np.arange(len(asked.partitions))
-    mine = at.find(asked.partitions.current)
-    spread = TopicSpread(asked, at, rows, asked.partitions.current)
-    steps = ReplicaSteps(asked, at, rows, mine, mine.copy(), spread)
+    steps = replica_steps(asked, ReplicaSteps)
     steps.way = way
     kept = Holders(steps, asked.partitions.bytes)
     every = range(steps.brokers)
@@ -287,7 +277,7 @@ def test_what_may_leave_is_kept_up_to_date_step_by_step(
         assert [kept.some(b, 1000).tolist() for b in every] == [
             before.some(b, 1000).tolist() for b in every
         ]
-        row = chance.choice(rows.tolist())
+        row = chance.choice(range(len(asked.partitions)))
         members = steps.members(row)
         free = sorted(set(every) - set(members))
         if not (free and members):
@@ -303,16 +293,14 @@ def test_the_budget_bounds_the_time_where_only_exchanges_help() -> None:
     lists = [[b] for b in range(1, 9) for _ in range(100)]
     sizes = [10_000 + (at * 37) % 101 + 80 * broker for at, [broker] in enumerate(lists)]
     asked = problem(brokers("a" * 8), lists, layout=Layout.NONE, sizes=sizes)
-    at, rows = Positions.of(asked), np.arange(len(lists))
-    mine = at.find(asked.partitions.current)
-    had, spread = mine.copy(), TopicSpread(asked, at, rows, asked.partitions.current)
-    steps = ReplicaSteps(asked, at, rows, mine, had, spread)
-    used = np.bincount(mine[:, 0], asked.partitions.bytes).astype(np.int64)
-    ones, number = np.ones(len(rows), dtype=np.int64), np.bincount(mine[:, 0]).astype(np.int64)
+    steps = replica_steps(asked, ReplicaSteps)
+    leads = steps.had[:, 0]
+    used = np.bincount(leads, asked.partitions.bytes).astype(np.int64)
+    ones, number = np.ones(len(lists), dtype=np.int64), np.bincount(leads).astype(np.int64)
     share = np.full(8, used.mean(), dtype=np.int64)
     held = BrokerTotals(ones, number.copy(), Bounds(number, number))
     ended = Packing(
         steps, BrokerTotals(asked.partitions.bytes, used, Bounds(share, share)), [held]
     ).pack(200)
     assert ended == Packed(False, 200)
-    assert 0 < (mine != had).sum() <= 2 * 200 / CLOSER
+    assert 0 < (steps.lists != steps.had).sum() <= 2 * 200 / CLOSER

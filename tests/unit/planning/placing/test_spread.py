@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import within
-from tests.unit.planning.placing.problems import brokers, only, problem
+from tests.unit.planning.placing.problems import brokers, chosen, ended, only, problem
 
 from replan.planning.api import Layout, PlacementProblem, broken_rules, choose
 
@@ -54,8 +54,7 @@ def clusters(draw: st.DrawFn) -> PlacementProblem:
 def test_no_broker_comes_to_hold_more_of_a_topic_than_its_share_and_one_while_there_is_another_way(
     asked: PlacementProblem,
 ) -> None:
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
+    found = chosen(asked)
     most = allowed(asked, heads=False)
     now = held(asked, found.lists)
     without = held(asked, choose(replace(asked, balance=())).lists)
@@ -82,15 +81,9 @@ def test_no_broker_comes_to_lead_more_of_a_topic_while_another_member_can(
 
 @given(clusters())
 def test_planning_again_moves_nothing(asked: PlacementProblem) -> None:
-    lists = choose(asked).lists
-    ended = replace(
-        asked,
-        partitions=replace(
-            asked.partitions, base=lists, current=lists, leader=lists[:, 0].astype(np.int64)
-        ),
-    )
-    again = choose(ended).lists
-    assert [set(row) for row in again.tolist()] == [set(row) for row in lists.tolist()]
+    found = choose(asked)
+    again = choose(ended(asked, found)).lists
+    assert [set(row) for row in again.tolist()] == [set(row) for row in found.lists.tolist()]
 
 
 @st.composite
@@ -117,8 +110,7 @@ def joined(draw: st.DrawFn) -> PlacementProblem:
 def test_brokers_that_join_get_one_replica_of_a_partition_and_hardly_more_bytes_than_that_needs(
     asked: PlacementProblem,
 ) -> None:
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
+    found = chosen(asked)
     assert found.imbalances == ()
     both = zip(found.lists.tolist(), asked.partitions.current.tolist(), strict=True)
     moved = np.array([len(set(now) - set(had)) for now, had in both])
@@ -168,16 +160,8 @@ def allowed(asked: PlacementProblem, *, heads: bool) -> Held:
 def shares(asked: PlacementProblem, factor: int) -> dict[int, Fraction]:
     """What each broker should have of one partition, all weights being equal."""
     [rule] = asked.rules
-    able = {
-        int(b): int(rack)
-        for b, rack, may in zip(
-            asked.brokers.ids,
-            asked.brokers.rack,
-            rule.candidates & asked.brokers.open,
-            strict=True,
-        )
-        if may
-    }
+    may, table = rule.candidates & asked.brokers.open, asked.brokers
+    able = dict(zip(table.ids[may].tolist(), table.rack[may].tolist(), strict=True))
     found = dict.fromkeys(asked.brokers.ids.tolist(), Fraction(0))
     if rule.layout is Layout.NONE:
         return found | {b: min(Fraction(factor, len(able)), Fraction(1)) for b in able}

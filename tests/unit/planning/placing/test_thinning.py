@@ -1,9 +1,7 @@
 """No broker holds more of a topic than its rule allows, at the fewest bytes, or that is impossible."""
 
 from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, product
 
 import numpy as np
 from hypothesis import given
@@ -11,15 +9,22 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import within
 from tests.profiles import examples
-from tests.unit.planning.placing.problems import brokers, problem
+from tests.unit.planning.placing.exact import optimum
+from tests.unit.planning.placing.problems import (
+    brokers,
+    chosen,
+    ended,
+    given_up,
+    members,
+    only,
+    problem,
+)
 
-from replan.planning.api import Layout, Obstacle, PlacementProblem, broken_rules, choose
+from replan.planning.api import NO_LIMIT, Layout, Obstacle, PlacementProblem, choose
 
 
-def chosen(asked: PlacementProblem) -> list[list[int]]:
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
-    return [[b for b in row if b >= 0] for row in found.lists.tolist()]
+def lists_of(asked: PlacementProblem) -> list[list[int]]:
+    return members(chosen(asked).lists)
 
 
 def test_one_replica_of_a_partition_goes_where_that_does() -> None:
@@ -27,12 +32,12 @@ def test_one_replica_of_a_partition_goes_where_that_does() -> None:
     asked = problem(
         brokers("aabb"), lists, layout=Layout.NONE, topics=[0] * 4, sizes=[5, 9, 7, 2], most=2
     )
-    assert chosen(asked) == [[4, 2], [1, 4], [1, 3], [2, 3]]
+    assert lists_of(asked) == [[4, 2], [1, 4], [1, 3], [2, 3]]
 
 
 def test_each_topic_of_a_rule_counts_by_itself() -> None:
     asked = problem(brokers("aab"), [[1], [1], [1]], layout=Layout.NONE, topics=[0, 0, 1], most=1)
-    assert chosen(asked) == [[2], [1], [1]]
+    assert lists_of(asked) == [[2], [1], [1]]
 
 
 def test_the_list_of_a_partition_that_stays_crowds_nobody() -> None:
@@ -40,8 +45,7 @@ def test_the_list_of_a_partition_that_stays_crowds_nobody() -> None:
     asked = problem(
         brokers("abc"), [[3], [1], [1]], layout=Layout.NONE, among=[1], topics=[0] * 3, most=1
     )
-    found = choose(replace(asked, staying=np.array([0, 1, 2])))
-    assert broken_rules(replace(asked, staying=np.array([0, 1, 2])), found) == []
+    chosen(replace(asked, staying=np.array([0, 1, 2])))
 
 
 def test_a_balance_counts_what_stays_where_it_is() -> None:
@@ -55,19 +59,15 @@ def test_a_balance_counts_what_stays_where_it_is() -> None:
         most=2,
         balance=within(replicas=Fraction(0)),
     )
-    asked = replace(asked, staying=np.array([0, 1]))
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
+    found = chosen(replace(asked, staying=np.array([0, 1])))
     assert found.lists[2:].max(axis=1).tolist() == [2, 2]
 
 
 def test_as_few_as_it_takes_keep_what_they_have_where_it_is_impossible() -> None:
     asked = problem(brokers("aab"), [[1]] * 5, layout=Layout.NONE, topics=[0] * 5, most=1)
-    found = choose(asked)
-    [reason] = found.impossible
+    [reason] = chosen(asked).impossible
     assert (reason.obstacle, len(reason.partitions)) == (Obstacle.TOPIC_CROWDS_BROKERS, 2)
     assert (reason.brokers, reason.needed, reason.available) == ((1, 2, 3), 5, 3)
-    assert broken_rules(asked, found) == []
 
 
 def test_room_on_disks_takes_nobody_above_what_the_rule_allows() -> None:
@@ -86,7 +86,7 @@ def test_a_partition_in_one_rack_goes_to_another_where_its_own_is_full() -> None
         sizes=[5, 2, 9],
         most=2,
     )
-    assert chosen(asked) == [[1, 2], [3, 4], [1, 2]]
+    assert lists_of(asked) == [[1, 2], [3, 4], [1, 2]]
 
 
 def test_a_fenced_broker_of_another_rack_that_holds_it_counts() -> None:
@@ -94,14 +94,12 @@ def test_a_fenced_broker_of_another_rack_that_holds_it_counts() -> None:
     asked = problem(
         brokers("aabb", closed=[3]), lists, layout=Layout.IN_RACK, topics=[0] * 4, most=3
     )
-    assert chosen(asked) == [[1, 2], [1, 2], [1, 2], [4, 3]]
+    assert lists_of(asked) == [[1, 2], [1, 2], [1, 2], [4, 3]]
 
 
 def test_none_is_given_up_that_finds_a_place_once_others_are() -> None:
     asked = problem(brokers("abcd"), [[3, 1]] * 3, layout=Layout.NONE, topics=[0] * 3, most=1)
-    found = choose(asked)
-    assert [len(reason.partitions) for reason in found.impossible] == [1]
-    assert broken_rules(asked, found) == []
+    assert [len(reason.partitions) for reason in chosen(asked).impossible] == [1]
 
 
 @st.composite
@@ -134,57 +132,21 @@ def crowded(draw: st.DrawFn) -> PlacementProblem:
 @given(crowded())
 @examples(fast=40, full=400, nightly=4_000)
 def test_it_is_kept_or_impossible(asked: PlacementProblem) -> None:
-    found = choose(asked)
-    assert broken_rules(asked, found) == []
-    lists = [[b for b in row if b >= 0] for row in found.lists.tolist()]
-    given_up = {row for reason in found.impossible for row in reason.partitions}
+    found = chosen(asked)
+    lists, lost = members(found.lists), given_up(found)
     topics = asked.partitions.topic.tolist()
     most = asked.rules[0].most or 0
     for topic in set(topics):
         mine = [row for row, of in enumerate(topics) if of == topic]
-        holds = Counter(b for row in mine if row not in given_up for b in lists[row])
+        holds = Counter(b for row in mine if row not in lost for b in lists[row])
         assert max(holds.values(), default=0) <= most
-        assert given_up.isdisjoint(mine) == any_way(asked, mine, most)
-    if not (
-        asked.balance and given_up
-    ):  # what is given up has its part in the balance of the others
-        again = choose(with_lists(asked, lists))
-        assert [[b for b in row if b >= 0] for row in again.lists.tolist()] == lists
+        assert lost.isdisjoint(mine) == any_way(asked, mine, most)
+    if not (asked.balance and lost):  # what is given up has its part in the balance of the others
+        assert members(choose(ended(asked, found)).lists) == lists
 
 
 def any_way(asked: PlacementProblem, rows: list[int], most: int) -> bool:
-    """Whether any lists of some partitions keep the rule; every one of them is tried."""
-    ways = [list(legal(asked, row)) for row in rows]
-    return any(
-        max(Counter(b for one in way for b in one).values()) <= most for way in product(*ways)
-    )
-
-
-def legal(asked: PlacementProblem, row: int) -> Iterator[tuple[int, ...]]:
-    """All lists of a partition that keep its rule by themselves, in any order."""
-    table, rule, partitions = asked.brokers, asked.rules[0], asked.partitions
-    opens, named = (
-        {int(b) for b in table.ids[flags].tolist()} for flags in (table.open, rule.candidates)
-    )
-    held = {b for b in partitions.current[row].tolist() if b >= 0}
-    rack = dict(zip(table.ids.tolist(), table.rack.tolist(), strict=True))
-    factor, able = int(partitions.factor[row]), (opens | held) & named
-    every = {rack[b] for b in named}
-    kept = min(len({rack[b] for b in held}), factor, len({rack[b] for b in able}))
-    for members in combinations(sorted(able), factor):
-        lies = Counter(rack[b] for b in members)
-        if rule.layout is Layout.RACK:
-            fits = all(factor // len(every) <= lies[r] <= -(-factor // len(every)) for r in every)
-        else:
-            fits = len(lies) == 1 if rule.layout is Layout.IN_RACK else len(lies) >= kept
-        if fits:
-            yield members
-
-
-def with_lists(asked: PlacementProblem, lists: list[list[int]]) -> PlacementProblem:
-    wide = asked.partitions.current.copy()
-    for row, members in enumerate(lists):
-        wide[row] = -1
-        wide[row, : len(members)] = members
-    partitions = replace(asked.partitions, current=np.array(wide), base=np.array(wide))
-    return replace(asked, partitions=partitions)
+    """Whether there are lists of some partitions that keep the rule, whatever room there is."""
+    table = replace(asked.brokers, room=np.full_like(asked.brokers.room, NO_LIMIT))
+    alone = replace(only(asked, rows), brokers=table)
+    return optimum(alone, [(0, most)] * len(table.ids)) is not None
