@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from tests.builders import TOPIC_ID, brokers, listed_leader, placement, snapshot, state
 from tests.goldens import check_cases
 
-from replan.errors import BadPlacement
 from replan.model.api import Broker, BrokerId, MoveThrottle, Placement, Snapshot, TopicId, replicas
 from replan.planning.api import Move, MoveReason, Plan, ReasonKind, WarningKind, make_plan
 
@@ -304,8 +303,3 @@ def test_internal_topics_are_planned_when_they_are_named() -> None:
 def test_a_recreated_topic_is_planned_with_its_new_id() -> None:
     seen = snapshot([state([1, 2], topic_id=TopicId("a-topic-made-yesterday"))])
     assert only(placement({"orders": [[2, 1]]}), seen).topic_id == "a-topic-made-yesterday"
-
-
-def test_a_missing_topic_is_a_mistake_and_not_a_plan() -> None:
-    with pytest.raises(BadPlacement, match="topic clicks does not exist"):
-        make_plan(placement({"clicks": [[1]]}), THREE)

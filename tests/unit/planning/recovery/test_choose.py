@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -74,7 +75,8 @@ def recovery(found: Recovery | Unrecoverable) -> Recovery:
     return found
 
 
-GIVEN_UP = RecoveryWish(RecoveryMethod.BALANCED, given_up=frozenset({BrokerId(1)}))
+BALANCED = RecoveryWish(RecoveryMethod.BALANCED)
+GIVEN_UP = replace(BALANCED, given_up=frozenset({BrokerId(1)}))
 
 
 def test_a_longer_log_of_an_older_epoch_is_not_the_better_one() -> None:
@@ -94,7 +96,7 @@ def test_what_retention_had_deleted_is_lost_by_no_election() -> None:
     assert recovery(chosen({2: old, 3: better}, GIVEN_UP, isr=(1,))).loss.records == 0
     found = recovery(chosen({2: old, 3: overlapping}, GIVEN_UP, isr=(1,)))
     assert found.loss.tails == (Tail(BrokerId(2), 2000, 3000),)
-    wish = RecoveryWish(RecoveryMethod.UNCLEAN, given_up=frozenset({BrokerId(1)}))
+    wish = replace(GIVEN_UP, method=RecoveryMethod.UNCLEAN)
     found = recovery(chosen({2: old, 3: better}, wish, isr=(1,)))
     assert (found.chosen, found.loss.tails) == (2, (Tail(BrokerId(3), 5000, 9000),))
 
@@ -108,7 +110,7 @@ def test_with_the_same_epoch_the_longer_log_is_chosen_whatever_the_order() -> No
 
 
 def test_kafkas_own_choice_is_the_first_live_one_and_its_loss_is_known() -> None:
-    wish = RecoveryWish(RecoveryMethod.UNCLEAN, given_up=frozenset({BrokerId(1)}))
+    wish = replace(GIVEN_UP, method=RecoveryMethod.UNCLEAN)
 
     found = recovery(chosen({3: log(1000), 2: log(2000)}, wish, listed=(1, 3, 2), isr=(1,)))
 
@@ -117,10 +119,20 @@ def test_kafkas_own_choice_is_the_first_live_one_and_its_loss_is_known() -> None
     assert found.loss.tails == (Tail(BrokerId(2), 1000, 2000),)
 
 
-def test_a_dead_member_of_the_isr_may_return() -> None:
-    found = chosen({2: log(2000), 3: log(1000)}, RecoveryWish(RecoveryMethod.BALANCED), isr=(1,))
-
-    assert found == Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, (BrokerId(1),))
+@pytest.mark.parametrize(
+    ("logs", "isr", "last", "better"),
+    [
+        ({2: log(2000), 3: log(1000)}, (1,), (), [1]),
+        ({2: log(2000)}, (), (), [1, 3]),
+        ({1: SILENT, 2: log(2000)}, (), (1,), [1]),
+    ],
+    ids=["a dead member of the ISR", "nobody is known to have been in sync", "a silent last one"],
+)
+def test_who_may_have_a_better_log_is_waited_for(
+    logs: Mapping[int, ProbedLog], isr: tuple[int, ...], last: tuple[int, ...], better: list[int]
+) -> None:
+    found = chosen(logs, BALANCED, isr=isr, last=last)
+    assert found == Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, replicas(*better))
 
 
 def test_aggressive_does_not_wait_for_it() -> None:
@@ -135,35 +147,14 @@ def test_a_replica_that_was_not_in_sync_last_is_not_waited_for() -> None:
     assert recovery(found).chosen == 2
 
 
-def test_where_nobody_is_known_to_have_been_in_sync_every_replica_may_return() -> None:
-    found = chosen({2: log(2000)}, RecoveryWish(RecoveryMethod.BALANCED))
-
-    assert found == Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, (BrokerId(1), BrokerId(3)))
-
-
-def test_a_last_known_leader_that_does_not_answer_may_have_everything() -> None:
-    found = chosen({1: SILENT, 2: log(2000)}, RecoveryWish(RecoveryMethod.BALANCED), last=(1,))
-
-    assert found == Unrecoverable(RecoveryObstacle.BETTER_MAY_RETURN, (BrokerId(1),))
-
-
 def test_a_broker_that_was_unregistered_does_not_return_and_leaves_the_list() -> None:
-    found = recovery(
-        chosen(
-            {2: log(5), 3: log(9)},
-            RecoveryWish(RecoveryMethod.BALANCED),
-            isr=(1,),
-            registered=(2, 3),
-        )
-    )
+    found = recovery(chosen({2: log(5), 3: log(9)}, BALANCED, isr=(1,), registered=(2, 3)))
 
     assert found.order == (3, 2)
 
 
 def test_a_member_of_the_elr_that_is_back_leads_cleanly() -> None:
-    found = recovery(
-        chosen({2: log(5), 3: log(9)}, RecoveryWish(RecoveryMethod.BALANCED), elr=(1, 2))
-    )
+    found = recovery(chosen({2: log(5), 3: log(9)}, BALANCED, elr=(1, 2)))
 
     assert (found.chosen, found.clean, found.reorders) == (2, True, False)
 
@@ -193,7 +184,7 @@ def test_a_replica_that_is_being_added_is_never_chosen() -> None:
     """Neither as the only live one, nor where the list begins with it."""
     for method in RecoveryMethod:
         desired = BrokerId(4) if method is RecoveryMethod.DESIGNATED else None
-        wish = RecoveryWish(method, desired, given_up=frozenset({BrokerId(1)}))
+        wish = replace(GIVEN_UP, method=method, desired=desired)
         for logs in ({4: log(3)}, {2: log(9), 4: log(3)}):
             found = chosen(logs, wish, listed=(4, 1, 2), isr=(1,), adding=(4,))
             assert found == Unrecoverable(RecoveryObstacle.RECOVERY_REASSIGNED, (BrokerId(4),))
@@ -210,9 +201,7 @@ def test_silence_is_not_an_empty_log() -> None:
 
 def test_a_designated_leader_must_be_there_and_say_what_it_has() -> None:
     def obstacle(broker: int) -> RecoveryObstacle:
-        wish = RecoveryWish(
-            RecoveryMethod.DESIGNATED, BrokerId(broker), given_up=frozenset({BrokerId(1)})
-        )
+        wish = replace(GIVEN_UP, method=RecoveryMethod.DESIGNATED, desired=BrokerId(broker))
         found = chosen({2: log(5), 3: SILENT}, wish, isr=(1,))
         assert isinstance(found, Unrecoverable)
         return found.obstacle
@@ -258,9 +247,8 @@ def test_the_chosen_log_is_the_best_and_nobody_better_may_return(
     if found.clean:
         assert found.chosen in isr
         return
-    ranks = {c.broker: c.known_log.rank for c in found.candidates if c.known_log is not None}
-    assert ranks[found.chosen] == max(ranks.values())
     known = {c.broker: c.known_log for c in found.candidates if c.known_log is not None}
+    assert known[found.chosen].rank == max(of.rank for of in known.values())
     each = [t.records for t in tails(known, found.chosen)]
     assert max(each, default=0) <= found.loss.records <= sum(each)
     if method is RecoveryMethod.BALANCED:

@@ -9,6 +9,7 @@ from tests.builders import lists, move
 from replan.model.api import BrokerId, TopicPartition, replicas
 from replan.planning.api import (
     Blindness,
+    Broken,
     Crowding,
     Ends,
     Sample,
@@ -58,6 +59,10 @@ def harm(ours: Trajectory, ends: Ends = ENDS) -> list[str]:
     return [f"{b.message} [{b.law}]" for b in harms_nobody(ours, ends, Slack())]
 
 
+def dropped_early(ours: Trajectory, blind: Blindness | None = None) -> list[Broken]:
+    return list(drops_only_what_was_replaced(MOVE, ours, 15.0, blind or Blindness()))
+
+
 def test_a_history_shows_how_long_something_held() -> None:
     ours = history(
         sample(0, (1, 2, 3)),
@@ -79,7 +84,7 @@ def test_a_move_that_goes_well_harms_nobody() -> None:
         sample(40, (4, 2, 5)),
     )
     assert harm(ours) == []
-    assert list(drops_only_what_was_replaced(MOVE, ours, 15.0)) == []
+    assert dropped_early(ours) == []
     assert list(arrived(MOVE, ours)) == []
 
 
@@ -99,6 +104,14 @@ def test_what_recovers_at_once_is_no_harm() -> None:
     assert harm(ours) == []
 
 
+def nobody_there(since: float, until: float) -> Slack:
+    return Slack(unattended=((since, until),))
+
+
+def crowded(*copy: float) -> Slack:
+    return Slack(crowded=((Crowding(*copy),), ()))
+
+
 BACK_SOON = Ends(
     at_original=history(sample(0, (1, 2, 3)), sample(20, (1, 2, 3), (1, 3)), sample(22, (1, 2, 3))),
     at_target=history(sample(0, (4, 2, 5)), sample(20, (4, 2, 5), (4, 5)), sample(22, (4, 2, 5))),
@@ -107,34 +120,24 @@ BACK_LATE = history(sample(0, (1, 2, 3)), sample(20, (1, 2, 3, 4), (1, 3)), samp
 """A replica that is out of sync from second 20: back at 22 without any step, and at 42 with them."""
 
 
-@pytest.mark.parametrize(("left", "late"), [(5, True), (25, True), (60, False)])
-def test_what_catches_up_throttled_may_be_late_by_as_long_as_nobody_could_lift_that(
-    left: float, late: bool
-) -> None:
-    """Out of sync from second 20, back at 22 without any step, and at 42 with them; nobody for twenty seconds."""
-    slack = Slack(unattended=((left, left + 20),))
-    assert [b.law for b in harms_nobody(BACK_LATE, BACK_SOON, slack)] == (
-        [] if late else ["fewer-in-sync"]
-    )
-
-
 @pytest.mark.parametrize(
-    ("copy", "late"),
+    ("slack", "late"),
     [
-        (Crowding(10.0, 60.0, 40.0), True),  # 17.6 s of it fall between seconds 20 and 42
-        (Crowding(10.0, 60.0, 30.0), False),
-        (Crowding(10.0, 20.0, 40.0), False),
-        (Crowding(42.0, 60.0, 40.0), False),
-        (Crowding(41.0, 60.0, math.inf), True),
-        (Crowding(42.0, 60.0, math.inf), False),
-        (Crowding(30.0, 30.0, 40.0), False),
+        (nobody_there(5, 25), True),
+        (nobody_there(25, 45), True),
+        (nobody_there(60, 80), False),
+        (crowded(10.0, 60.0, 40.0), True),  # 17.6 s of it fall between seconds 20 and 42
+        (crowded(10.0, 60.0, 30.0), False),
+        (crowded(10.0, 20.0, 40.0), False),
+        (crowded(42.0, 60.0, 40.0), False),
+        (crowded(41.0, 60.0, math.inf), True),
+        (crowded(42.0, 60.0, math.inf), False),
+        (crowded(30.0, 30.0, 40.0), False),
     ],
 )
-def test_a_replica_may_be_late_by_what_copies_took_of_its_network(
-    copy: Crowding, *, late: bool
+def test_a_replica_may_be_late_by_what_copies_took_or_by_as_long_as_nobody_could_lift_throttles(
+    slack: Slack, *, late: bool
 ) -> None:
-    """Out of sync from second 20, back at 22 without any step, and at 42 with them."""
-    slack = Slack(crowded=((copy,), ()))
     assert [b.law for b in harms_nobody(BACK_LATE, BACK_SOON, slack)] == (
         [] if late else ["fewer-in-sync"]
     )
@@ -178,7 +181,7 @@ def test_a_replica_that_leaves_before_the_target_has_settled_is_reported() -> No
         sample(20, (1, 2, 3, 4, 5)),
         sample(30, (4, 2, 5)),
     )
-    (found,) = drops_only_what_was_replaced(MOVE, ours, 15.0)
+    (found,) = dropped_early(ours)
     assert (found.law, found.subject) == ("drops-only-what-was-replaced", "orders-0")
 
 
@@ -190,9 +193,9 @@ def test_what_is_out_of_sync_between_two_looks_may_go_unseen() -> None:
         sample(11, (1, 2, 3, 4, 5)),
         sample(16, (4, 2, 5)),
     )
-    assert not list(drops_only_what_was_replaced(MOVE, ours, 15.0))
+    assert dropped_early(ours) == []
     sharp = Blindness(unseen_seconds=0.5)
-    assert [b.law for b in drops_only_what_was_replaced(MOVE, ours, 15.0, sharp)]
+    assert dropped_early(ours, sharp)
 
 
 @pytest.mark.parametrize(("lost_at", "broken"), [(28.0, False), (26.0, True)])
@@ -203,7 +206,7 @@ def test_what_was_lost_long_before_the_drop_had_to_be_known(lost_at: float, brok
         sample(lost_at, (1, 2, 3, 4, 5), (1, 2, 3, 4)),
         sample(30, (4, 2, 5), (4, 2)),
     )
-    assert bool(list(drops_only_what_was_replaced(MOVE, ours, 15.0))) is broken
+    assert bool(dropped_early(ours)) is broken
 
 
 @pytest.mark.parametrize(("accepted_at", "broken"), [(21.0, False), (26.0, True)])
@@ -217,7 +220,7 @@ def test_a_drop_counts_from_when_kafka_accepted_it(accepted_at: float, broken: b
         replace(removing, removing=replicas(1, 3)),
         sample(60, (4, 2, 5)),
     )
-    assert bool(list(drops_only_what_was_replaced(MOVE, ours, 15.0))) is broken
+    assert bool(dropped_early(ours)) is broken
 
 
 def test_a_dead_broker_counts_as_in_sync_until_its_session_ends() -> None:
@@ -225,7 +228,7 @@ def test_a_dead_broker_counts_as_in_sync_until_its_session_ends() -> None:
     ours = history(
         sample(0, (1, 2, 3)), sample(5, (1, 2, 3, 4, 5)), died, sample(22, (4, 2, 5), (4, 2))
     )
-    assert not list(drops_only_what_was_replaced(MOVE, ours, 15.0))
+    assert dropped_early(ours) == []
 
 
 def test_a_move_that_is_said_to_be_done_has_its_target() -> None:
