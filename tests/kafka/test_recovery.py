@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.commandline import checked
 from tests.kafka import site
-from tests.kafka.harness.clients import admin, create_topic, until
+from tests.kafka.harness.clients import create_topic, delete_topics, until
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
 from tests.unit.kafka.test_record_batches import CODECS, compacted, of_the_log
@@ -250,6 +250,7 @@ def test_the_journals_own_topic_without_a_leader_is_led_again(
     steady: OneJvmCluster, tmp_path: Path
 ) -> None:
     """The journal lies in a file meanwhile; afterwards the topic is the journal again, with what it held."""
+    delete_topics(steady.bootstrap, JOURNAL_TOPIC)  # of the elections of other tests
     site = Site(steady, tmp_path, JOURNAL_TOPIC)
     to_topic = ("--bootstrap-server", steady.bootstrap)
     create_topic(steady.bootstrap, "journalled", [[1, 2]])
@@ -271,9 +272,7 @@ def test_the_journals_own_topic_without_a_leader_is_led_again(
         assert len(json.loads(shown)["applications"]) == 1
         checked("elect", "preferred", "--all", *to_topic, folder=tmp_path)
     finally:
-        client = admin(steady.bootstrap)
-        for future in client.delete_topics([site.topic, "journalled"]).values():
-            future.result(30)
+        delete_topics(steady.bootstrap, site.topic, "journalled")
 
 
 def test_who_can_go_on_without_a_journal_topic_waits_little_for_its_leader(
