@@ -15,7 +15,7 @@ from replan.main import Replan
 
 CLI = Path(__file__).parents[1] / "cli"
 LIMIT_SECONDS = 240
-STARTED = {"fleet", "--runs", "--version"}
+STARTED = {"spark", "--master", "--remote", "--runs", "--version"}
 """Words of commands that start Python: they have processes of their own, or other modules than the rest."""
 FORKED = {"HOME", "XDG_STATE_HOME", "TMPDIR", "COLUMNS"}
 """Variables that Python itself does not read when it starts."""

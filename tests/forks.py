@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
@@ -36,8 +36,10 @@ LONGEST = 1 << 20
 """Bytes of a request: arguments and environment."""
 NUMBER = 8
 ONE_AT_A_TIME = threading.Lock()
-HEAVY = ("replan.fleet", "replan.commands.fleet")
-"""What only fleets import, Spark among it; they start Python."""
+OF_FLEETS = ("replan.fleet", "replan.commands.fleet")
+"""What only fleets import: the server does so when it forks the first of their commands."""
+OF_SPARK = "replan.fleet.spark"
+"""What runs there starts Python."""
 
 
 def fork(
@@ -108,10 +110,13 @@ def serve(connection: socket.socket) -> None:
         line, outputs, _, _ = socket.recv_fds(connection, LONGEST, 2)
         if not line:
             return
+        arguments, folder, environment = json.loads(line)
+        if "fleet" in arguments:
+            _import_fleets()
         pid = os.fork()
         if not pid:
             connection.close()
-            _become(outputs, *json.loads(line))
+            _become(outputs, arguments, folder, environment)
         for output in outputs:
             os.close(output)
         for number in (pid, os.waitpid(pid, 0)[1]):
@@ -148,13 +153,29 @@ def _become(
 
 def _import_the_product() -> None:
     hide_pandas()
-    for module in pkgutil.walk_packages(replan.__path__, "replan.", onerror=print):
-        if not module.name.startswith(HEAVY) and not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    gc.disable()
+    _import(name for name in _modules() if not name.startswith(OF_FLEETS))
+
+
+@cache
+def _import_fleets() -> None:
+    os.environ["RUST_LOG"] = "off"  # as a lake says before its library is imported
+    importlib.import_module("deltalake")
+    fleets = (name for name in _modules() if name.startswith(OF_FLEETS))
+    _import(name for name in fleets if not name.startswith(OF_SPARK))
+
+
+def _modules() -> Iterator[str]:
+    found = pkgutil.walk_packages(replan.__path__, "replan.", onerror=print)
+    return (module.name for module in found if not module.name.endswith("__main__"))
+
+
+def _import(modules: Iterable[str]) -> None:
+    for name in modules:
+        importlib.import_module(name)
+    gc.freeze()
 
 
 if __name__ == "__main__":
     _import_the_product()
-    gc.disable()
-    gc.freeze()
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,23 +1,26 @@
 """Small fleets on disk, drawn from a seed: clusters that drifted in every way there is."""
 
-from collections.abc import Container, Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Container, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
 from msgspec.structs import replace
-from tests.builders import snapshot, state
+from tests.builders import OBSERVED_AT, snapshot, state
 
 from replan.fleet.api import (
     DRIFT_STAGES,
     SNAPSHOTS,
+    TABLES,
     Engine,
     FleetRun,
     Hour,
     KeptSnapshot,
     Lake,
+    LakeTable,
     SparkTarget,
     Stage,
+    Todo,
     judged_folders,
     keep_snapshots,
     kept_in,
@@ -33,7 +36,51 @@ from replan.model.api import (
 from replan.snapshots.api import write_snapshot
 
 CLOCK = datetime(2026, 11, 22, 5, tzinfo=UTC)
+NOW = Hour.at(CLOCK)
 TOPICS = ("clicks", "orders", "payments")
+BAD, GOOD = [1, 2, 3], [1, 2, 4]
+ORDERS = f"version: 1\nassignments: {{orders: {{partitions: [{GOOD}]}}}}\n"
+BROKEN = "version: 1\nassignment: 3\n"
+NO_COLUMNS: Mapping[str, Sequence[str]] = {}
+
+
+def observed(
+    members: Sequence[int], at: str = OBSERVED_AT, *, cluster_id: str = "eu", size: int = 0
+) -> Snapshot:
+    """A cluster whose one partition, orders-0, has these replicas."""
+    seen = snapshot([state(members, size=size)], observed_at=at)
+    return replace(seen, cluster_id=cluster_id)
+
+
+def at_hour(hour: float) -> str:
+    """So many hours after the beginning of 21 November."""
+    moment = datetime(2026, 11, 21, tzinfo=UTC) + timedelta(hours=hour)
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def write_fleet_file(file: Path, clusters: Mapping[str, str], lake: str = "lake") -> None:
+    """Write a fleet file of these entries."""
+    lines = [f"  {name}: {{{entry}}}\n" for name, entry in clusters.items()]
+    file.write_text(f"version: 1\nlake: {lake}\nclusters:\n{''.join(lines)}")
+
+
+def sized(todo: Todo, partitions: int) -> Todo:
+    """The same, of clusters of so many partitions by what their tasks say."""
+    tasks = (replace(task, partitions=partitions) for task in todo.tasks)
+    return replace(todo, tasks=tuple(tasks))
+
+
+def rows_of(
+    lake: Lake, *tables: LakeTable, less: Mapping[str, Sequence[str]] = NO_COLUMNS
+) -> dict[str, list[str]]:
+    """The rows of all tables, or of these, as text; of some tables less some columns."""
+    return {
+        table.name: sorted(
+            str(row | dict.fromkeys(less.get(table.name, ())))
+            for row in lake.read(table).to_pylist()
+        )
+        for table in tables or TABLES.values()
+    }
 
 
 def keep_snapshot(lake: Lake, seen: Snapshot, cluster: str) -> Hour:

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.commandline import replan
+from tests.fleet.fleets import BAD, BROKEN, GOOD, ORDERS, at_hour, rows_of
 
 from replan.applying.api import (
     Application,
@@ -38,6 +39,7 @@ from replan.fleet.api import (
     Hour,
     Lake,
     Stage,
+    do_and_commit,
     ended_applications,
     from_lake,
     gather,
@@ -50,44 +52,46 @@ from replan.fleet.api import (
     run_history,
     table_rows,
 )
-from replan.fleet.api import do_and_commit as judge_todo
-from replan.model.api import TopicId, TopicPartition, replicas
+from replan.model.api import PartitionState, TopicId, TopicPartition, replicas
 from replan.planning.api import Grown, Spell
 from replan.snapshots.api import write_snapshot
 
 pytestmark = pytest.mark.slow
 
-BAD, GOOD = [1, 2, 3], [1, 2, 4]
 ORDERS_0 = TopicPartition("orders", 0)
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    (tmp_path / "eu.yaml").write_text(
-        "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n", encoding="utf-8"
-    )
+    declare(tmp_path, ORDERS)
     return tmp_path
 
 
+def declare(home: Path, placement: str) -> None:
+    (home / "eu.yaml").write_text(placement)
+
+
 def moment(hour: int) -> str:
-    """So many hours after the beginning of a day."""
-    return f"2026-11-{20 + hour // 24}T{hour % 24:02}:00:00Z"
+    """So many hours after the beginning of 20 November."""
+    return at_hour(hour - 24)
 
 
-def look(hour: int, members: Sequence[int], **more: Any) -> CollectedCluster:
-    seen = snapshot([state(list(members))], observed_at=moment(hour))
+def look(
+    hour: int, *states: Sequence[int] | PartitionState, at: str = "", **more: Any
+) -> CollectedCluster:
+    """These partitions, or orders-0 with these replicas."""
+    found = [one if isinstance(one, PartitionState) else state(one) for one in states]
+    seen = snapshot(found, observed_at=at or moment(hour))
     return CollectedCluster(replace(seen, cluster_id="id-eu"), **more)
 
 
-TWO_TOPICS = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}, clicks: {partitions: [[1, 2, 4]]}}\n"
+TWO_TOPICS = f"version: 1\nassignments: {{orders: {{partitions: [{GOOD}]}}, clicks: {{partitions: [{GOOD}]}}}}\n"
 
 
 def looks(
     hour: int, *, orders: Sequence[int], clicks: Sequence[int], **more: Any
 ) -> CollectedCluster:
-    states = [state(list(orders)), state(list(clicks), topic="clicks", topic_id=TopicId("c"))]
-    seen = snapshot(states, observed_at=moment(hour))
-    return CollectedCluster(replace(seen, cluster_id="id-eu"), **more)
+    return look(hour, orders, state(clicks, topic="clicks", topic_id=TopicId("c")), **more)
 
 
 def judge(home: Path, *looks: CollectedCluster, stages: Sequence[Stage] = DRIFT_STAGES) -> Lake:
@@ -98,7 +102,7 @@ def judge(home: Path, *looks: CollectedCluster, stages: Sequence[Stage] = DRIFT_
         keep_collected(lake, {"eu": one})
         now = Hour.of("", one.snapshot.observed_at)
         todo = from_lake(fleet, lake, datetime.fromisoformat(one.snapshot.observed_at))
-        judge_todo(lake, todo, stages, Here(), now)
+        do_and_commit(lake, todo, stages, Here(), now)
     run_history(lake, ["eu"], Here())
     return lake
 
@@ -152,7 +156,7 @@ def test_what_begins_three_times_in_a_week_flaps_until_it_is_quiet_for_one(home:
 
 
 def test_a_report_begins_with_what_flaps_and_says_who_put_things_right(home: Path) -> None:
-    (home / "eu.yaml").write_text(TWO_TOPICS, encoding="utf-8")
+    declare(home, TWO_TOPICS)
     flaps = [looks(n, orders=GOOD if n % 2 else BAD, clicks=BAD) for n in range(5)]
     lake = judge(home, *flaps)
     fleet = Fleet({"eu": FleetCluster("eu"), "us": FleetCluster("us")})
@@ -167,9 +171,8 @@ def test_a_report_begins_with_what_flaps_and_says_who_put_things_right(home: Pat
     by = moved(application("a-1", 5, 6))
     judge(home, looks(7, orders=GOOD, clicks=GOOD, **by))
     found = gather(lake, fleet)
-    assert [
-        (r["item"], r["since"], r["resolved_at"], r["resolved_by"]) for r in found.resolved
-    ] == [
+    columns = ("item", "since", "resolved_at", "resolved_by")
+    assert [tuple(r[c] for c in columns) for r in found.resolved] == [
         ("orders-0", moment(4), moment(7), "a-1"),
         ("clicks-0", moment(0), moment(7), None),
     ]
@@ -188,17 +191,10 @@ def test_a_report_begins_with_what_flaps_and_says_who_put_things_right(home: Pat
 
 
 def test_the_bytes_of_a_partition_that_differs_in_two_ways_are_counted_once(home: Path) -> None:
-    led, lost = state(list(BAD), size=100), state(list(BAD), [], leader=None, partition=1, size=100)
-    (home / "eu.yaml").write_text(
-        "version: 1\nassignments: {orders: {partitions: [[1, 2, 4], [1, 2, 4]]}}\n",
-        encoding="utf-8",
-    )
-    seen = CollectedCluster(
-        replace(snapshot([led, lost], observed_at=moment(1)), cluster_id="id-eu")
-    )
-    found = gather(
-        judge(home, seen, stages=(*DRIFT_STAGES, Stage.COST)), Fleet({"eu": FleetCluster("eu")})
-    )
+    led, lost = state(BAD, size=100), state(BAD, [], leader=None, partition=1, size=100)
+    declare(home, ORDERS.replace(f"[{GOOD}]", f"[{GOOD}, {GOOD}]"))
+    lake = judge(home, look(1, led, lost), stages=(*DRIFT_STAGES, Stage.COST))
+    found = gather(lake, Fleet({"eu": FleetCluster("eu")}))
     assert [(r["item"], r["kind"], r["copy_bytes"]) for r in found.drift] == [
         ("orders-0", "replicas", 100),
         ("orders-1", "no-leader", 0),
@@ -210,8 +206,7 @@ def test_the_bytes_of_a_partition_that_differs_in_two_ways_are_counted_once(home
 def test_what_is_acknowledged_is_listed_with_its_date_and_not_as_put_right(home: Path) -> None:
     lake = judge(home, look(1, BAD))
     entry = "acknowledged: [{topic: orders, partitions: [0], reason: later, expires: 2026-11-30}]\n"
-    orders = (home / "eu.yaml").read_text(encoding="utf-8")
-    (home / "eu.yaml").write_text(orders + entry, encoding="utf-8")
+    declare(home, ORDERS + entry)
     judge(home, look(2, BAD))
     found = gather(lake, Fleet({"eu": FleetCluster("eu")}))
     (row,) = found.acknowledged
@@ -272,8 +267,8 @@ def test_ends_of_a_snapshot_that_was_replaced_say_nothing_of_the_other(home: Pat
     """One that does not say where the logs end has taken its place in the hour, or a crash came before the other."""
     lake = judge(home, look(1, GOOD, log_ends={ORDERS_0: 0}), stages=[Stage.RATES])
     keep_collected(lake, {"eu": look(2, GOOD, log_ends={ORDERS_0: 7200})})
-    later = replace(look(2, GOOD).snapshot, observed_at=moment(2).replace(":00Z", ":30Z"))
-    judge(home, CollectedCluster(later), stages=[Stage.RATES])
+    later = look(2, GOOD, at=moment(2).replace(":00Z", ":30Z"))
+    judge(home, later, stages=[Stage.RATES])
     (row,) = lake.read(RATES, "hour = 2").to_pylist()
     assert row["records_per_second"] is None
 
@@ -281,15 +276,13 @@ def test_ends_of_a_snapshot_that_was_replaced_say_nothing_of_the_other(home: Pat
 def test_a_partition_that_has_shrunk_has_no_rate_to_judge_a_copy_by(home: Path) -> None:
     """Retention is at work there: what was written is more than what the sizes grew by, by nobody knows how much."""
 
-    def sized(hour: int, size: int) -> CollectedCluster:
-        seen = snapshot([state(list(GOOD), size=size)], observed_at=moment(hour))
-        return CollectedCluster(replace(seen, cluster_id="id-eu"))
-
-    lake = judge(home, sized(1, 0), sized(2, 7200), stages=[Stage.RATES])
+    grown = [look(n, state(GOOD, size=size)) for n, size in ((0, 0), (1, 3600), (2, 10800))]
+    lake = judge(home, *grown, stages=[Stage.RATES])
     assert newest_rates(lake, "id-eu").rates.bytes_per_second == {ORDERS_0: 2}
-    judge(home, sized(3, 100), stages=[Stage.RATES])
+    judge(home, look(3, state(GOOD, size=100)), stages=[Stage.RATES])
     (row,) = lake.read(RATES, "hour = 3").to_pylist()
-    assert (row["bytes_per_second"], row["left_out"]) == (2.0, "shrank")
+    assert (row["bytes_per_second"], row["peak_bytes_per_second"]) == (1.5, 2.0)
+    assert (row["seconds"], row["intervals"], row["left_out"]) == (7200.0, 2, "shrank")
     assert newest_rates(lake, "id-eu").rates.bytes_per_second == {}
 
 
@@ -299,16 +292,8 @@ def test_the_newest_rates_until_an_hour_are_found_without_those_of_others(home: 
 
     def rated(hour: int, rate: float, cluster: str = "eu", cluster_id: str = "id-eu") -> None:
         at = moment(hour)
-        columns = {
-            "topic": ["orders"],
-            "partition": [0],
-            "left_out": [None],
-            "bytes_per_second": [rate],
-            "peak_bytes_per_second": [rate],
-            "seconds": [60.0],
-            "intervals": [1],
-            "records_per_second": [None],
-        }
+        named = {"topic": ["orders"], "partition": [0], "seconds": [60.0], "intervals": [1]}
+        columns = {**named, "bytes_per_second": [rate], "peak_bytes_per_second": [rate]}
         of = Hour.of(cluster, at)
         replace_rows(lake, RATES, table_rows(RATES, columns, of, cluster_id, at), [of])
 
@@ -323,11 +308,8 @@ def test_the_newest_rates_until_an_hour_are_found_without_those_of_others(home: 
     rated(26, 26, cluster_id="id-new")
     rated(25, 25, cluster="europe")
     assert rate() == (moment(25), 25)
-    assert [rate(n) for n in (0, 1, 2, 3, 24)] == [
-        None,
-        *[(moment(1), 1)] * 2,
-        *[(moment(3), 3)] * 2,
-    ]
+    assert rate(0) is None
+    assert [rate(n) for n in (1, 2, 3, 24)] == [(moment(n), n) for n in (1, 1, 3, 3)]
     rated(27, 27)
     (first, *_, last) = lake.files(RATES)["eu"]
     (Path(lake.place(RATES)) / first.path).write_bytes(b"no Parquet")
@@ -339,9 +321,8 @@ def test_the_newest_rates_until_an_hour_are_found_without_those_of_others(home: 
 
 def test_records_of_a_topic_that_was_created_again_say_nothing_of_the_new_one(home: Path) -> None:
     lake = judge(home, look(1, GOOD, log_ends={ORDERS_0: 100}), stages=[Stage.RATES])
-    again = snapshot([state(GOOD, topic_id=TopicId("another"))], observed_at=moment(2))
-    new = CollectedCluster(replace(again, cluster_id="id-eu"), {ORDERS_0: 7300})
-    judge(home, new, stages=[Stage.RATES])
+    again = look(2, state(GOOD, topic_id=TopicId("another")), log_ends={ORDERS_0: 7300})
+    judge(home, again, stages=[Stage.RATES])
     (row,) = lake.read(RATES, "hour = 2").to_pylist()
     assert (row["bytes_per_second"], row["records_per_second"]) == (None, None)
 
@@ -368,11 +349,8 @@ def test_drift_of_one_cluster_says_since_when(home: Path) -> None:
         return run.stdout
 
     (difference,) = json.loads(said("json"))["differences"]
-    assert (difference["since"], difference["spells"], difference["flapping"]) == (
-        moment(4),
-        2,
-        False,
-    )
+    spell = (difference["since"], difference["spells"], difference["flapping"])
+    assert spell == (moment(4), 2, False)
     assert f"since {moment(4)}, 2 times" in said("text")
     assert f"{moment(4)}, 2 times |" in said("markdown")
     assert 'replan_drift_oldest_timestamp_seconds{cluster="id-eu"' in said("prometheus")
@@ -415,7 +393,7 @@ def test_a_snapshot_that_is_replaced_in_its_hour_begins_no_other_spell(home: Pat
     list(lake.maintain(1, date(2026, 11, 22)))
     for minute in (0, 20, 40):
         at = moment(31).replace(":00:", f":{minute:02}:")
-        judge(home, CollectedCluster(replace(look(31, BAD).snapshot, observed_at=at)))
+        judge(home, look(31, BAD, at=at))
         assert kept(lake) == (moment(1), at, 2, True, None)
 
 
@@ -439,29 +417,23 @@ def test_maintenance_that_was_killed_between_two_tables_ends_no_spell(home: Path
 
 def test_an_hour_that_is_judged_again_takes_back_what_it_found(home: Path) -> None:
     lake = judge(home, look(1, BAD))
-    (home / "eu.yaml").write_text(
-        "version: 1\nassignments: {orders: {partitions: [[1, 2, 3]]}}\n", encoding="utf-8"
-    )
-    again = look(1, BAD)
-    later = replace(again.snapshot, observed_at=moment(1).replace(":00Z", ":30Z"))
-    judge(home, CollectedCluster(later))
+    declare(home, ORDERS.replace(str(GOOD), str(BAD)))
+    judge(home, look(1, BAD, at=moment(1).replace(":00Z", ":30Z")))
     assert lake.read(HISTORY).num_rows == 0
 
 
 def test_a_run_that_cannot_judge_keeps_what_the_hour_has(home: Path) -> None:
     lake = judge(home, look(1, BAD), look(2, GOOD), look(3, BAD), stages=list(Stage))
     names = ("declared", "differences", "drift", "judged", "costs", "plans", "history")
-    before = {name: lake.read(TABLES[name]) for name in names}
-    whole = (home / "eu.yaml").read_text(encoding="utf-8")
-    (home / "eu.yaml").write_text("version: 1\nassignment: {}\n", encoding="utf-8")
+    before = rows_of(lake, *(TABLES[name] for name in names))
+    declare(home, BROKEN)
     judge(home, look(3, BAD), stages=list(Stage))
-    assert {name: lake.read(TABLES[name]) for name in names} == before
+    assert rows_of(lake, *(TABLES[name] for name in names)) == before
     (error,) = lake.read(ERRORS).to_pylist()
     assert error["stage"] == "diff"
 
     # What cannot be planned is judged all the same: then the plan of before is of another placement.
-    limits = "limits: {partitions: 0}\n"
-    (home / "eu.yaml").write_text(whole + limits, encoding="utf-8")
+    declare(home, f"{ORDERS}limits: {{partitions: 0}}\n")
     judge(home, look(3, BAD), stages=list(Stage))
     assert lake.read(JUDGED, "hour = 3").num_rows == 1
     assert lake.read(PLANS, "hour = 3").num_rows == 0

@@ -7,9 +7,17 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from msgspec.structs import replace
-from tests.builders import snapshot, state
-from tests.fleet.fleets import found_in, keep_snapshot
+from tests.fleet.fleets import (
+    BAD,
+    BROKEN,
+    GOOD,
+    ORDERS,
+    at_hour,
+    found_in,
+    keep_snapshot,
+    observed,
+    rows_of,
+)
 
 from replan.errors import BadFile
 from replan.fleet.api import (
@@ -41,7 +49,6 @@ from replan.snapshots.api import write_snapshot
 
 pytestmark = pytest.mark.slow
 
-BAD, GOOD = [1, 2, 3], [1, 2, 4]
 BEGIN = datetime(2026, 11, 21, tzinfo=UTC)
 TABLES = (DECLARED, DIFFERENCES, DRIFT, JUDGED, COSTS, HISTORY)
 
@@ -58,14 +65,10 @@ class Clusters:
         self.fleet = Fleet(named, self.lake.address)
 
     def declare(self, members: list[int]) -> None:
-        self.placement.write_text(
-            f"version: 1\nassignments: {{orders: {{partitions: [{members}]}}}}\n", encoding="utf-8"
-        )
+        self.placement.write_text(ORDERS.replace(str(GOOD), str(members)))
 
     def arrive(self, hour: float, members: list[int], name: str = "eu") -> None:
-        moment = (BEGIN + timedelta(hours=hour)).isoformat().replace("+00:00", "Z")
-        seen = replace(snapshot([state(members)], observed_at=moment), cluster_id=name)
-        keep_snapshot(self.lake, seen, name)
+        keep_snapshot(self.lake, observed(members, at_hour(hour), cluster_id=name), name)
 
     def run(self, hour: float, *stages: Stage) -> FleetRun:
         """What `fleet run` does at an hour, once it has collected."""
@@ -83,9 +86,7 @@ class Clusters:
 
     def rows(self, *tables: Any) -> dict[str, list[str]]:
         """Rows, less which stages were asked for together."""
-        found = {t.name: self.lake.read(t).to_pylist() for t in tables or TABLES}
-        same = {"stages": None}
-        return {n: sorted(str({**row, **same}) for row in rows) for n, rows in found.items()}
+        return rows_of(self.lake, *(tables or TABLES), less={JUDGED.name: ["stages"]})
 
     def judged(self) -> list[tuple[str, int, int]]:
         rows = self.lake.read(JUDGED).to_pylist()
@@ -141,10 +142,8 @@ def test_a_snapshot_from_the_future_hides_no_drift_and_is_an_error(clusters: Clu
     assert (found.drifted.num_rows, found.exit_code(), found.exit_code(1)) == (1, 1, 2)
     (error,) = found.errors.to_pylist()
     assert (error["cluster"], error["stage"], error["hour"]) == ("eu", "diff", 2)
-    assert (
-        "is dated 2030-12-30T00:00:00Z, later than the clock of this run (2026-11-21T02:00:00Z)"
-        in error["message"]
-    )
+    said = "is dated 2030-12-30T00:00:00Z, later than the clock of this run (2026-11-21T02:00:00Z)"
+    assert said in error["message"]
     (eu, _) = gather(clusters.lake, clusters.fleet).clusters
     assert (eu.name, eu.drifted, len(eu.errors)) == ("eu", 1, 1)
     assert clusters.run(3).errors.num_rows == 1
@@ -158,11 +157,8 @@ def test_maintenance_removes_what_a_wrong_clock_has_dated_where_it_is_asked_to(
         clusters.arrive(hour, BAD)
     kept = [len(clusters.lake.read(SNAPSHOTS, "part = 'header'"))]
     for future in (False, True):
-        list(
-            clusters.lake.maintain(
-                90, BEGIN.date(), BEGIN + timedelta(hours=2.5) if future else None
-            )
-        )
+        after = BEGIN + timedelta(hours=2.5) if future else None
+        list(clusters.lake.maintain(90, BEGIN.date(), after))
         kept.append(len(clusters.lake.read(SNAPSHOTS, "part = 'header'")))
     assert kept == [4, 4, 2], "that of 03:00, and of later days"
     assert clusters.run(2).errors.column("cluster").to_pylist() == ["us"]
@@ -196,10 +192,9 @@ def test_a_file_from_the_future_is_an_error_and_the_older_one_is_compared(tmp_pa
     for folder in ("snapshots/eu", "placements"):
         (tmp_path / folder).mkdir(parents=True)
     for day, members in (("21", BAD), ("30", GOOD)):
-        seen = snapshot([state(members)], observed_at=f"2026-11-{day}T03:00:00Z")
+        seen = observed(members, f"2026-11-{day}T03:00:00Z")
         write_snapshot(seen, tmp_path / "snapshots" / "eu" / f"{day}.json")
-    orders = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n"
-    (tmp_path / "placements" / "eu.yaml").write_text(orders, encoding="utf-8")
+    (tmp_path / "placements" / "eu.yaml").write_text(ORDERS)
     found = found_in(tmp_path, now=BEGIN + timedelta(days=1))
     assert (found.drifted.num_rows, found.older, found.exit_code()) == (1, 0, 1)
     (error,) = found.errors.to_pylist()
@@ -265,7 +260,7 @@ def test_what_came_between_two_runs_is_judged_once_and_what_cannot_be_is_tried_o
     for hour in (2, 3):
         clusters.arrive(hour, BAD)
     assert (clusters.run(3.5).late, len(clusters.judged())) == (1, 3)
-    clusters.placement.write_text("version: 1\nassignment: 3\n", encoding="utf-8")
+    clusters.placement.write_text(BROKEN)
     for hour in (4, 5, 6):
         clusters.arrive(hour, BAD)
     broken = clusters.run(6.5)

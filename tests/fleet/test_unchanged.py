@@ -8,8 +8,8 @@ import pytest
 from deltalake import DeltaTable
 from msgspec.structs import replace
 from tests.builders import snapshot, state
-from tests.fleet.fleets import keep_snapshot
-from tests.fleet.test_moments import BAD, BEGIN, GOOD, Clusters
+from tests.fleet.fleets import BAD, BROKEN, GOOD, at_hour, keep_snapshot
+from tests.fleet.test_moments import BEGIN, Clusters
 
 from replan.commands.api import moment
 from replan.fleet.api import (
@@ -81,12 +81,8 @@ def test_another_stage_another_placement_or_another_snapshot_is_judged(clusters:
     clusters.arrive(1.5, GOOD, "us")  # in the place of the one of the same hour
     assert clusters.run(2).counts["judged"] == 1
     assert clusters.judged() == [("eu", 1, 0), ("us", 1, 1)]
-    eu = clusters.fleet.clusters["eu"]
-    owned = {
-        **clusters.fleet.clusters,
-        "eu": type(eu)("eu", placement=eu.placement, owners={"*": "x"}),
-    }
-    clusters.fleet = Fleet(owned, clusters.lake.address)
+    eu = replace(clusters.fleet.clusters["eu"], owners={"*": "x"})
+    clusters.fleet = Fleet({**clusters.fleet.clusters, "eu": eu}, clusters.lake.address)
     assert clusters.run(2).counts["judged"] == 1
 
 
@@ -135,14 +131,12 @@ def test_a_placement_that_is_another_for_a_moment_is_judged_again(clusters: Clus
 def test_a_balance_goes_by_the_rates_that_the_same_run_finds(clusters: Clusters) -> None:
     """Not by those of the hour before: a second run would find another plan of the same snapshot."""
     clusters.placement.write_text(
-        "version: 1\nassignments: {orders: {replicationFactor: 1}}\nbalance: {bytesIn: 10%}\n",
-        encoding="utf-8",
+        "version: 1\nassignments: {orders: {replicationFactor: 1}}\nbalance: {bytesIn: 10%}\n"
     )
     for hour in (4, 5):
         sizes = [hour * 3_600_000 * (1 if partition else 20) for partition in range(4)]
         states = [state([1], partition=n, size=size) for n, size in enumerate(sizes)]
-        at = f"2026-11-21T{hour:02}:00:00Z"
-        seen = replace(snapshot(states, observed_at=at), cluster_id="eu")
+        seen = replace(snapshot(states, observed_at=at_hour(hour)), cluster_id="eu")
         keep_snapshot(clusters.lake, seen, "eu")
         clusters.run(hour, *Stage)
 
@@ -157,11 +151,10 @@ def test_a_balance_goes_by_the_rates_that_the_same_run_finds(clusters: Clusters)
 
 
 def test_what_left_an_error_is_judged_again(clusters: Clusters) -> None:
-    text = clusters.placement.read_text(encoding="utf-8")
-    clusters.placement.write_text("version: 1\nassignment: 3\n", encoding="utf-8")
+    clusters.placement.write_text(BROKEN)
     for _ in range(2):
         assert clusters.run(2).errors.num_rows == 2
-    clusters.placement.write_text(text, encoding="utf-8")
+    clusters.declare(GOOD)
     assert clusters.run(2).counts["judged"] == 2
     assert not clusters.lake.read(ERRORS).num_rows
 
@@ -210,10 +203,8 @@ def test_the_past_is_judged_by_todays_placements_and_stays_the_past(clusters: Cl
     clusters.run(6)
     clusters.declare(BAD)
     found = as_of(clusters, 4)
-    assert {row["cluster"]: row["hour"] for row in found.rows["judged"].to_pylist()} == {
-        "eu": 1,
-        "us": 1,
-    }
+    hours = {row["cluster"]: row["hour"] for row in found.rows["judged"].to_pylist()}
+    assert hours == {"eu": 1, "us": 1}
     assert found.drifted.num_rows == 0
     assert clusters.judged() == [("eu", 1, 0), ("eu", 5, 0), ("us", 1, 0)]
     declared = {r["cluster"]: r["replicas"] for r in clusters.lake.read(DECLARED).to_pylist()}
@@ -246,9 +237,7 @@ def test_each_table_that_is_written_has_one_commit_in_a_run(clusters: Clusters) 
         clusters.arrive(3, GOOD, name)
     clusters.run(4)
     after = versions(clusters.lake)
-    assert {name: after[name] - before[name] for name in after if name != "snapshots"} == {
-        name: int(name in {"declared", "judged", "plans", "history"})
-        for name in after
-        if name != "snapshots"
-    }
-    assert JUDGED.name in after
+    more = {name: after[name] - before[name] for name in after if name != "snapshots"}
+    written = {name for name, commits in more.items() if commits}
+    assert written == {"declared", "judged", "plans", "history"}
+    assert all(more[name] == 1 for name in written)

@@ -2,15 +2,23 @@
 
 import signal
 import time
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
-from tests.builders import snapshot, state
 from tests.commandline import replan, start
-from tests.fleet.fleets import keep_snapshot
+from tests.fleet.fleets import (
+    BAD,
+    BROKEN,
+    CLOCK,
+    GOOD,
+    ORDERS,
+    at_hour,
+    keep_snapshot,
+    observed,
+    write_fleet_file,
+)
 
 from replan.fleet.api import (
     DRIFT,
@@ -19,6 +27,7 @@ from replan.fleet.api import (
     JUDGED,
     Here,
     Hour,
+    JudgedBatch,
     Lake,
     judge_batch,
     read_fleet,
@@ -26,25 +35,25 @@ from replan.fleet.api import (
 
 pytestmark = pytest.mark.slow
 
-CLOCK = datetime(2026, 11, 22, 5, tzinfo=UTC)
-BAD, GOOD = [1, 2, 3], [1, 2, 4]
-
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    (tmp_path / "eu.yaml").write_text(
-        "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n", encoding="utf-8"
-    )
-    (tmp_path / "fleet.yaml").write_text(
-        "version: 1\nlake: lake\nclusters: {eu: {placement: eu.yaml}, us: {placement: eu.yaml}, other: {}}\n",
-        encoding="utf-8",
-    )
+    (tmp_path / "eu.yaml").write_text(ORDERS)
+    fleet = {"eu": "placement: eu.yaml", "us": "placement: eu.yaml", "other": ""}
+    write_fleet_file(tmp_path / "fleet.yaml", fleet)
     return tmp_path
 
 
-def arrive(home: Path, hour: int, members: list[int], cluster: str = "eu", minute: int = 0) -> Hour:
-    seen = snapshot([state(members)], observed_at=f"2026-11-21T{hour:02}:{minute:02}:00Z")
-    return keep_snapshot(Lake(str(home / "lake")), replace(seen, cluster_id=cluster), cluster)
+def arrive(home: Path, hour: float, members: Sequence[int], cluster: str = "eu") -> Hour:
+    seen = observed(members, at_hour(hour), cluster_id=cluster)
+    return keep_snapshot(Lake(str(home / "lake")), seen, cluster)
+
+
+def judge(home: Path, *clusters: str) -> JudgedBatch:
+    """What is judged of a day of these clusters."""
+    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+    days = [(name, "2026-11-21") for name in clusters]
+    return judge_batch(days, fleet, lake, CLOCK, Here())
 
 
 def history(home: Path) -> list[dict[str, Any]]:
@@ -58,42 +67,38 @@ def judged(home: Path) -> list[tuple[str, int, int]]:
 
 
 def test_what_arrives_is_judged_once_and_a_replaced_snapshot_again(home: Path) -> None:
-    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
+    names = ("eu", "other", "stranger")
     first, second = arrive(home, 3, BAD), arrive(home, 5, GOOD)
     arrive(home, 3, BAD, "other")  # it has no placement
-    days = [("eu", "2026-11-21"), ("other", "2026-11-21"), ("stranger", "2026-11-21")]
-    assert judge_batch(days, fleet, lake, CLOCK, Here()).hours == (first, second)
-    assert judge_batch(days, fleet, lake, CLOCK, Here()).hours == ()
-    again = arrive(home, 5, BAD, minute=30)
-    assert judge_batch(days, fleet, lake, CLOCK, Here()).hours == (again,)
+    assert judge(home, *names).hours == (first, second)
+    assert judge(home, *names).hours == ()
+    again = arrive(home, 5.5, BAD)
+    assert judge(home, *names).hours == (again,)
     late = arrive(home, 4, GOOD)
-    assert judge_batch(days, fleet, lake, CLOCK, Here()).hours == (late,)
+    assert judge(home, *names).hours == (late,)
     assert judged(home) == [("eu", 3, 1), ("eu", 4, 0), ("eu", 5, 1)]
-    (history,) = lake.read(HISTORY).to_pylist()
-    assert (history["spells"], history["open"]) == (2, True)
-    assert lake.read(DRIFT).num_rows == 2
+    (spell,) = history(home)
+    assert (spell["spells"], spell["open"]) == (2, True)
+    assert Lake(str(home / "lake")).read(DRIFT).num_rows == 2
 
 
 def test_what_cannot_be_judged_is_not_called_judged(home: Path) -> None:
-    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
-    (home / "eu.yaml").write_text("version: 1\nassignment: 3\n", encoding="utf-8")
+    (home / "eu.yaml").write_text(BROKEN)
     arrive(home, 3, BAD)
-    done = judge_batch([("eu", "2026-11-21")], fleet, lake, CLOCK, Here())
+    done = judge(home, "eu")
     assert (done.hours, len(done.errors)) == ((), 1)
 
 
 def test_a_cut_file_of_one_cluster_stops_no_watch(home: Path) -> None:
-    fleet, lake = read_fleet(home / "fleet.yaml"), Lake(str(home / "lake"))
     arrive(home, 3, BAD, "us")
     (file,) = (home / "lake/snapshots").rglob("*.parquet")
     file.write_bytes(file.read_bytes()[:50])
     first = arrive(home, 3, BAD)
-    days = [("eu", "2026-11-21"), ("us", "2026-11-21")]
     for number in (0, 1):
-        done = judge_batch(days, fleet, lake, CLOCK, Here())
+        done = judge(home, "eu", "us")
         assert [row["cluster"] for row in done.errors.to_pylist()] == ["us"]
         assert (first in done.hours) == (number == 0)
-    (error,) = lake.read(ERRORS).to_pylist()
+    (error,) = Lake(str(home / "lake")).read(ERRORS).to_pylist()
     assert (error["cluster"], error["stage"]) == ("us", "diff")
 
 
@@ -140,7 +145,7 @@ def test_a_watch_that_was_killed_goes_on_and_nothing_is_judged_twice(
     words = [line.partition(" ")[0] for line in said.splitlines()]
     assert (words.count("stopping"), set(words)) == (1, {"judged", "stopping"})
 
-    metrics = (home / "watch.prom").read_text(encoding="utf-8")
+    metrics = (home / "watch.prom").read_text()
     assert "replan_watch_errors{} 0\n" in metrics
     before = history(home)
     run = replan(*watch, "--once", folder=home)
