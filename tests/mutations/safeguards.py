@@ -44,7 +44,7 @@ SAFEGUARDS = (
         "a list that adds replicas passes the gates also when it is asked for again",
         "applying/tick/decide.py",
         "        elif not set(ask.replicas) <= set(state.replicas):\n",
-        "        elif isinstance(self._phase(name), InFlight):\n            self._to_ask[name] = ask\n"
+        "        elif isinstance(self._draft.phase(name), InFlight):\n            self._to_ask[name] = ask\n"
         "        elif not set(ask.replicas) <= set(state.replicas):\n",
         (f"{SMALL_WORLD}[unclean election, 4.3]", GATES, STORIES),
     ),

@@ -59,7 +59,7 @@ UNUSED: Mapping[type, frozenset[str]] = {
     ),
     Readings: frozenset({"disks_at"}),
     RunState: frozenset(
-        {"ledger", "moved_at", "notes", "holds", "setting_holds", "log_holds", "held_since"}
+        {"ledger", "moved_at", "notes", "holds", "step_holds", "held_since"}
         | {"room", "slots", "limits", "waits"}
     ),
     Topic: frozenset({"slots"}),
