@@ -36,11 +36,11 @@ from replan.kafka.api import (
     TRANSACTIONAL_ID,
     JournalTopic,
     Lock,
+    PlainProducer,
     TopicJournal,
     encode_lock,
     open_cluster,
     release_lock,
-    send,
     take_ownership,
 )
 from replan.model.api import JOURNAL_TOPIC, LEADER_RATE, BrokerId
@@ -242,7 +242,7 @@ def test_what_is_left_of_a_log_is_read_where_kafka_deleted_its_beginning(
     wanted = NewTopic(name, 1, 3, config={"cleanup.policy": "compact,delete"})
     client.create_topics([wanted])[name].result(20)
     for broker in (1, 2, 3):  # in a batch each
-        send({"bootstrap.servers": machines.bootstrap}, name, [rate(broker, "5")])
+        PlainProducer({"bootstrap.servers": machines.bootstrap}, name).send([rate(broker, "5")])
     first = TopicPartition(name, 0, 2)
     client.delete_records([first])[first].result(20)
 

@@ -134,7 +134,7 @@ def _authorities(unread: dict[str, str]) -> dict[str, str]:
     return (
         {"ssl.ca.location": str(store.path)}
         if store.is_pem
-        else {"ssl.ca.pem": read_keystore(store).all}
+        else {"ssl.ca.pem": read_keystore(store).certificates}
     )
 
 
@@ -154,9 +154,9 @@ def _own_certificate(unread: dict[str, str]) -> dict[str, str]:
         return {name: str(store.path) for name in ("ssl.key.location", "ssl.certificate.location")}
     unread.pop("ssl.key.password", None)  # the one of a key in PKCS12 is the keystore's
     keystore = read_keystore(store)
-    if not keystore.key or not keystore.chain:
+    if not keystore.key or not keystore.certificates:
         raise UnsupportedKey(f"{store.key}: there is no private key with its certificate in it")
-    return {"ssl.key.pem": keystore.key, "ssl.certificate.pem": keystore.chain}
+    return {"ssl.key.pem": keystore.key, "ssl.certificate.pem": keystore.certificates}
 
 
 def _store(unread: dict[str, str], kind: str) -> Keystore | None:
@@ -225,20 +225,22 @@ def client_properties(bootstrap: str, file: Path | None) -> ClientProperties:
     where = "client properties" if file is None else str(file)
     addresses = _addresses(bootstrap)
     try:
-        keys = in_librdkafkas_spelling(_security_keys(written))
+        keys = _with_line_ends(in_librdkafkas_spelling(_security_keys(written)))
         secured = security(keys)
     except UnsupportedKey as problem:
         raise BadFile(f"{where}: {problem}") from problem
     client_id = written.get("client.id", "replan")
     librdkafka = {
-        **{
-            key: value.replace("\\n", "\n") if key.endswith(".pem") else value
-            for key, value in keys.items()
-        },
+        **keys,
         "bootstrap.servers": ",".join(map(str, addresses)),
         "client.id": client_id,
     }
     return ClientProperties(addresses, client_id, secured.tls, secured.sasl, librdkafka)
+
+
+def _with_line_ends(keys: Mapping[str, str]) -> dict[str, str]:
+    """PEM on one line of a properties file writes its line ends as backslash n."""
+    return {k: v.replace("\\n", "\n") if k.endswith(".pem") else v for k, v in keys.items()}
 
 
 def _security_keys(written: Mapping[str, str]) -> dict[str, str]:

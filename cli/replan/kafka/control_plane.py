@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from replan.kafka.client_properties import client_properties
+from replan.kafka.client_properties import client_properties, principal_of
 from replan.kafka.clock import SystemClock
 from replan.kafka.reads import brokers, log_dirs, logs
 from replan.kafka.reads.look import EarlierLooks, observe, read_look
@@ -195,12 +196,9 @@ def open_cluster(
 
         return JournalTopic(reads, properties, topic)
 
-    def principal() -> str:
-        from replan.kafka.client_properties import principal_of
-
-        return principal_of(properties)
-
-    return KafkaControlPlane(wire, reads, journal, wall_clock=wall_clock, principal=principal)
+    return KafkaControlPlane(
+        wire, reads, journal, wall_clock=wall_clock, principal=partial(principal_of, properties)
+    )
 
 
 def connecting_seconds(timeout_seconds: float, spent_seconds: float) -> float:

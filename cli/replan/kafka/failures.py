@@ -93,11 +93,6 @@ def answer(code: int, message: str | None) -> Answer:
     return Rejected(code, name_of(code), _without_objects(message or standard_text(code)))
 
 
-def unknown_after(failure: Exception) -> OutcomeUnknown:
-    """Say why nobody knows what became of a request."""
-    return OutcomeUnknown(reason(failure))
-
-
 def raise_for(code: int, message: str | None) -> None:
     """Raise kafka-python's exception where a whole request has an error code."""
     if code:

@@ -55,16 +55,14 @@ class Opened(Secretive, frozen=True):
 
     key: str
     """Without a password; empty where there is none."""
-    chain: str
-    """The certificate of the key, then who signed it."""
-    all: str
-    """Every certificate."""
+    certificates: str
+    """All of them: that of the key, then who signed it."""
 
 
 def read_keystore(store: Keystore) -> Opened:
     """Read a PKCS12 file; raises UnsupportedKey."""
     own, others = _pem(store, "-nokeys", "-clcerts"), _pem(store, "-nokeys", "-cacerts")
-    return Opened(_pem(store, "-nocerts", "-nodes"), own + others, own + others)
+    return Opened(_pem(store, "-nocerts", "-nodes"), own + others)
 
 
 def _pem(store: Keystore, *what: str) -> str:
@@ -190,7 +188,7 @@ def _verification(keys: Keys, context: ssl.SSLContext) -> None:
 def _authorities(keys: Keys, context: ssl.SSLContext, *, used: bool) -> None:
     location, pem = keys.take("ssl.ca.location"), keys.take("ssl.ca.pem")
     if pem is not None:
-        _load("ssl.ca.pem", lambda: context.load_verify_locations(cadata=_with_newlines(pem)))
+        _load("ssl.ca.pem", lambda: context.load_verify_locations(cadata=pem))
     elif location is not None and location != "probe":
         path = Path(location)
         _load(
@@ -243,7 +241,7 @@ def _revocations(keys: Keys, context: ssl.SSLContext) -> None:
 def _pem_or_file(keys: Keys, prefix: str) -> str | Path | None:
     location, pem = keys.take(f"{prefix}.location"), keys.take(f"{prefix}.pem")
     if pem is not None:
-        return _with_newlines(pem)
+        return pem
     return None if location is None else Path(location)
 
 
@@ -258,11 +256,6 @@ def _as_file(source: str | Path) -> Iterator[Path]:
         file.write(source.encode())
         file.seek(0)
         yield Path(f"/dev/fd/{file.fileno()}")
-
-
-def _with_newlines(pem: str) -> str:
-    """PEM on one line of a properties file writes its line ends as backslash n."""
-    return pem.replace("\\n", "\n")
 
 
 def _load(keys: str, load: Callable[[], None], *, encrypted: bool = False) -> None:

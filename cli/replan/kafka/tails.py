@@ -10,7 +10,7 @@ from typing import Any
 from kafka.errors import KafkaError
 
 from replan.errors import ClusterRefused, ClusterUnreachable, UnsafePlan
-from replan.kafka.failures import answer, name_of, reason, unknown_after
+from replan.kafka.failures import answer, name_of, reason
 from replan.kafka.messages import Produce
 from replan.kafka.reads.logs import asking_local_start, fetch
 from replan.kafka.record_batches import RecordBatch, anonymous, batches
@@ -124,7 +124,7 @@ class Tails:
         try:
             told = self._wire.ask_broker(leader, question, limit_seconds=PRODUCE_SECONDS)
         except KafkaError as failure:
-            return unknown_after(failure)
+            return OutcomeUnknown(reason(failure))
         for topic in told.responses:
             for row in topic.partition_responses:
                 outcome = answer(int(row.error_code), row.error_message)

@@ -22,7 +22,6 @@ from replan.kafka.failures import (
     explained_refusal,
     reason,
     standard_text,
-    unknown_after,
 )
 from replan.kafka.messages import (
     RESOURCE_TYPES,
@@ -97,7 +96,7 @@ def _log_dirs_answers(replicas: Sequence[ReplicaName], told: Any) -> dict[Replic
     if isinstance(told, BrokerResponseError):
         return dict.fromkeys(replicas, answer(int(told.errno), reason(told)))
     if isinstance(told, KafkaError):
-        return dict.fromkeys(replicas, unknown_after(told))
+        return dict.fromkeys(replicas, OutcomeUnknown(reason(told)))
     codes = {
         TopicPartition(topic.topic_name, row.partition_index): row.error_code
         for topic in told.results
@@ -147,14 +146,14 @@ def send_once(
         response = wire.ask(Question(message, forwarded=True), limit_seconds=WRITE_ANSWER_SECONDS)
     except (AuthorizationError, UnsupportedVersionError) as failure:
         if was_known and isinstance(failure, UnsupportedVersionError):
-            return dict.fromkeys(subjects, unknown_after(failure))
+            return dict.fromkeys(subjects, OutcomeUnknown(reason(failure)))
         raise explained_refusal(operation, failure) from failure
     except BrokerResponseError as failure:
         failed = answer(int(failure.errno), reason(failure))
         whole = replace(failed, whole=True) if isinstance(failed, Rejected) else failed
         return dict.fromkeys(subjects, whole)
     except KafkaError as failure:
-        return dict.fromkeys(subjects, unknown_after(failure))
+        return dict.fromkeys(subjects, OutcomeUnknown(reason(failure)))
     told = {name: answer(code, message) for name, code, message in rows(response)}
     missing = OutcomeUnknown(f"the answer to {operation.name} leaves it out")
     return {name: told.get(name, missing) for name in subjects}
@@ -256,7 +255,7 @@ def _configs_answers(
     if isinstance(told, BrokerResponseError):
         return dict.fromkeys(resources, answer(int(told.errno), reason(told)))
     if isinstance(told, KafkaError):
-        return dict.fromkeys(resources, unknown_after(told))
+        return dict.fromkeys(resources, OutcomeUnknown(reason(told)))
     answers: dict[tuple[int, str], Answer] = {
         (row.resource_type, row.resource_name): answer(row.error_code, row.error_message)
         for row in told.responses

@@ -98,13 +98,12 @@ def encode_lock(lock: Lock) -> bytes:
 def decode_lock(value: bytes) -> Lock:
     """Read the value of its record; raises BadFile where it is none, or one of a newer release."""
     try:
-        lock = msgspec.json.decode(value, type=Lock)
+        return msgspec.json.decode(value, type=Lock)
     except msgspec.MsgspecError as problem:
         raise BadFile(
             f"the lock of the journal cannot be read: {problem}\n"
             "A newer replan may have written it; use that one, or a newer one."
         ) from problem
-    return lock
 
 
 class LockWatch(Struct, frozen=True):

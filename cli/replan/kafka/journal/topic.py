@@ -298,10 +298,10 @@ class JournalTopic:
         return [f"the journal topic {reader.topic}: {flaw.text}" for flaw in flaws]
 
     def send(self, record: Command | Forget) -> None:
-        """Write a record of the inbox. Raises as `write.send`."""
-        from replan.kafka.journal.write import send
+        """Write a record of the inbox. Raises as `PlainProducer.send`."""
+        from replan.kafka.journal.write import PlainProducer
 
-        send(self._properties.librdkafka, self.reader.topic, [record])
+        PlainProducer(self._properties.librdkafka, self.reader.topic).send([record])
 
     def loop_records(self) -> "LoopRecords":
         """The records of a loop that reconciles."""
@@ -341,7 +341,7 @@ class LoopRecords:
         return self._topic.reader.records() if there else ()
 
     def write(self, records: Sequence[Record]) -> None:
-        """Write them. Raises as `write.send` and `create_journal_topic`."""
+        """Write them. Raises as `PlainProducer.send` and `create_journal_topic`."""
         from replan.kafka.journal.write import PlainProducer
 
         reader = self._topic.reader

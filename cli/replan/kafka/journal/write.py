@@ -235,27 +235,23 @@ class _Call:
 SEND_SECONDS = 20.0
 
 
-def send(settings: Mapping[str, str], topic: str, records: Sequence[Record]) -> None:
-    """Write records without the transactional id, and wait until all in-sync replicas of the topic have them.
-
-    Those of the inbox, and of a loop that reconciles. Where it fails, some may have been written.
-
-    Raises:
-        ClusterUnreachable: not within 20 s.
-        ClusterRefused: an ACL is missing, or brokers refuse the time of a record.
-    """
-    PlainProducer(settings, topic).send(records)
-
-
 class PlainProducer:
-    """A producer without the transactional id, kept for as long as it sends; it connects when it first does."""
+    """A producer without the transactional id, for the inbox and for a loop that reconciles; it connects when it first
+    sends."""
 
     def __init__(self, settings: Mapping[str, str], topic: str) -> None:
         self._settings, self._topic = settings, topic
         self._producer: Producer | None = None
 
     def send(self, records: Sequence[Record]) -> None:
-        """Write records, and wait for them. Raises as the function `send`; the next call begins with a new producer."""
+        """Write records, and wait until all in-sync replicas of the topic have them.
+
+        Where it fails, some may have been written, and the next call begins with a new producer.
+
+        Raises:
+            ClusterUnreachable: not within 20 s.
+            ClusterRefused: an ACL is missing, or brokers refuse the time of a record.
+        """
         failures: list[Any] = []
         producer, self._producer = self._producer or self._connected(), None
         for record in records:

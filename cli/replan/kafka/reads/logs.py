@@ -44,8 +44,14 @@ _Answers = Mapping[BrokerId, Mapping[TopicPartition, _Found | ProbeFailure]]
 
 def log_ends(wire: Wire, wanted: Mapping[BrokerId, Collection[TopicPartition]]) -> _Answers[LogEnd]:
     """Where replicas end, and where what they have themselves begins; both are asked for at once."""
-    messages = {b: [_asking_ends(of), _asking_starts(of)] for b, of in wanted.items() if of}
-    questions = {b: [Question(message) for message in of] for b, of in messages.items()}
+    questions = {
+        b: [
+            Question(_asking_offsets(of, _LATEST, _LIST_OFFSETS)),
+            Question(_asking_offsets(of, _EARLIEST_LOCAL, _LIST_LOCAL_OFFSETS)),
+        ]
+        for b, of in wanted.items()
+        if of
+    }
     _, answers = wire.round([], questions, home_seconds=0, broker_seconds=PROBE_SECONDS)
     ends = {b: _answer(answers.get(b, [None, None])[0], of, _ends) for b, of in wanted.items()}
     starts = {b: _answer(answers.get(b, [None, None])[1], of, _ends) for b, of in wanted.items()}
@@ -69,19 +75,9 @@ def epoch_ends(
     for broker, of in wanted.items():
         if of:
             message = _asking_epochs(of)
-            questions[broker] = Question(message, unchecked(message))
-    return _round(wire, questions, wanted, _epochs)
-
-
-def _round(
-    wire: Wire,
-    questions: Mapping[BrokerId, Question],
-    wanted: Mapping[BrokerId, Collection[TopicPartition]],
-    read: Callable[[Any], Iterator[tuple[TopicPartition, _Found | ProbeFailure]]],
-) -> dict[BrokerId, dict[TopicPartition, _Found | ProbeFailure]]:
-    by_broker = {broker: [question] for broker, question in questions.items()}
-    _, answers = wire.round([], by_broker, home_seconds=0, broker_seconds=PROBE_SECONDS)
-    return {b: _answer(answers.get(b, [None])[0], names, read) for b, names in wanted.items()}
+            questions[broker] = [Question(message, unchecked(message))]
+    _, answers = wire.round([], questions, home_seconds=0, broker_seconds=PROBE_SECONDS)
+    return {b: _answer(answers.get(b, [None])[0], of, _epochs) for b, of in wanted.items()}
 
 
 def _answer(
@@ -107,17 +103,9 @@ def _refused(code: int) -> ProbeFailure:
     return ProbeFailure(_PROBLEMS.get(code, ProbeProblem.REFUSED), code, name_of(code))
 
 
-def _asking_ends(wanted: Collection[TopicPartition]) -> Any:
-    return _asking_offsets(wanted, _LATEST, _LIST_OFFSETS)
-
-
 def asking_local_start(name: TopicPartition) -> Any:
     """Where a replica's own log begins; what lies before may be in remote storage."""
-    return _asking_starts([name])
-
-
-def _asking_starts(wanted: Collection[TopicPartition]) -> Any:
-    return _asking_offsets(wanted, _EARLIEST_LOCAL, _LIST_LOCAL_OFFSETS)
+    return _asking_offsets([name], _EARLIEST_LOCAL, _LIST_LOCAL_OFFSETS)
 
 
 def _asking_offsets(wanted: Collection[TopicPartition], timestamp: int, version: int) -> Any:

@@ -286,7 +286,8 @@ def open_connection(
         CertificateRefused: its certificate is not accepted here, or ours not there.
         SaslAuthenticationFailedError: it does not accept the credentials.
     """
-    sock = yield from _connected(address, until)
+    addresses = yield from _resolved(address, until)
+    sock = yield from first_reached(addresses, until)
     try:
         if properties.tls is not None:
             sock = yield from _secured(sock, address, properties.tls, until)
@@ -315,12 +316,7 @@ def _explained(refused: CertificateRefused, properties: ClientProperties) -> Cer
     return refused
 
 
-def _connected(address: Address, until: float) -> Conversation[socket.socket]:
-    found = yield from _resolved(address, until)
-    return (yield from first_reached(found, until))
-
-
-def first_reached(found: Sequence[Any], until: float) -> Conversation[socket.socket]:
+def first_reached(addresses: Sequence[Any], until: float) -> Conversation[socket.socket]:
     """Connect to the first of some addresses, as `getaddrinfo` has them, that takes it; each may take its share of the
     time, so that one that swallows everything does not hide those after it.
 
@@ -328,17 +324,17 @@ def first_reached(found: Sequence[Any], until: float) -> Conversation[socket.soc
         KafkaError: none does; what the last one did.
     """
     failure: KafkaError = KafkaConnectionError("the name does not resolve")
-    for number, one in enumerate(found):
+    for number, one in enumerate(addresses):
         now = time.monotonic()
         try:
-            return (yield from _reached(one, now + (until - now) / (len(found) - number)))
+            return (yield from _reached(one, now + (until - now) / (len(addresses) - number)))
         except KafkaError as problem:
             failure = problem
     raise failure
 
 
-def _reached(found: Any, until: float) -> Conversation[socket.socket]:
-    family, kind, protocol, _, where = found
+def _reached(one: Any, until: float) -> Conversation[socket.socket]:
+    family, kind, protocol, _, where = one
     try:
         sock = socket.socket(family, kind, protocol)
     except OSError as failure:  # no IPv6 on this machine, or too many open files
