@@ -84,7 +84,7 @@ from replan.simulator.persistence.from_snapshot import (
     moment_at,
     to_snapshot,
 )
-from replan.simulator.persistence.state_file import StateFile, StateStore, with_faults_of
+from replan.simulator.persistence.state_file import StateFile, with_faults_of
 
 EMPTY_LOOK = Look(brokers={}, running={}, partitions={}, unclear=frozenset())
 
@@ -211,7 +211,7 @@ class SimulatedControlPlane:
         *,
         schedule: Schedule = (),
         watch: SimulationListener | None = None,
-        store: StateStore | None = None,
+        store: StateFile | None = None,
         meter: Meter | None = None,
     ) -> None:
         """`schedule` is in seconds of the clock.
@@ -250,13 +250,15 @@ class SimulatedControlPlane:
     def inject(self, fault: Fault) -> None:
         """Let something happen now, from outside."""
         self._catch_up()
-        self._become(apply_fault(self._simulation, fault))
+        self._simulation = apply_fault(self._simulation, fault)
         self._saw()
 
     def schedule(self, schedule: Schedule) -> None:
         """Put faults on the agenda."""
         self._catch_up()
-        self._become(replace(self._simulation, world=scheduled(self._simulation.world, schedule)))
+        self._simulation = replace(
+            self._simulation, world=scheduled(self._simulation.world, schedule)
+        )
 
     def connect_again(self) -> None:
         """Read as another process: what it is shown may be older than what this one was shown."""
@@ -347,21 +349,27 @@ class SimulatedControlPlane:
     def create_partitions(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """Add partitions, a topic at a time."""
         self._catch_up()
-        world = self._simulation.world
-        answers = permission_refusals(world, Permission.ALTER, ((t, t) for t in added))
-        for topic, new in sorted((t, new) for t, new in added.items() if t not in answers):
-            command = CreatePartitions(topic, new.count, new.lists)
-            answers |= self._request(WriteKind.CREATE, SendRequest(command), [topic])
+        commands, answers = self._creating(added)
+        for command in commands:
+            answers |= self._request(WriteKind.CREATE, SendRequest(command), [command.topic])
         return answers
 
     def would_create(self, added: Mapping[str, NewPartitions]) -> Mapping[str, Answer]:
         """What that would be answered now."""
-        cluster, world = self._read().cluster, self._simulation.world
-        answers = permission_refusals(world, Permission.ALTER, ((t, t) for t in added))
-        for topic, new in sorted((t, new) for t, new in added.items() if t not in answers):
-            decision = decide_command(cluster, CreatePartitions(topic, new.count, new.lists))
-            answers |= answers_of(decision, [topic])
+        cluster = self._read().cluster
+        commands, answers = self._creating(added)
+        for command in commands:
+            answers |= answers_of(decide_command(cluster, command), [command.topic])
         return answers
+
+    def _creating(
+        self, added: Mapping[str, NewPartitions]
+    ) -> tuple[list[CreatePartitions], dict[str, Answer]]:
+        """What reaches the controller, and the answers for topics that this user may not alter."""
+        world = self._simulation.world
+        answers = permission_refusals(world, Permission.ALTER, ((t, t) for t in added))
+        allowed = sorted((t, new) for t, new in added.items() if t not in answers)
+        return [CreatePartitions(t, new.count, new.lists) for t, new in allowed], answers
 
     def move_logs(self, paths: Mapping[ReplicaName, str]) -> Mapping[ReplicaName, Answer]:
         """Copy replicas to other log directories; each broker is asked itself."""
@@ -381,25 +389,23 @@ class SimulatedControlPlane:
     def alter_configs(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         """Change configurations; a broker's own are sent to that broker, which may be dead."""
         self._catch_up()
-        answers = self._unasked(changes)
-        reachable = [c for c in changes if (c.scope, c.name) not in answers]
-        if reachable:
-            resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
-            command = AlterConfigs(tuple(reachable))
+        command, answers = self._reaching(changes)
+        if command.changes:
+            resources = [(c.scope, c.name) for c in command.changes]
             answers |= self._request(WriteKind.CONFIGURE, SendRequest(command), resources)
         return answers
 
     def would_alter(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
         """What that would be answered now."""
-        cluster, answers = self._read().cluster, self._unasked(changes)
-        reachable = [c for c in changes if (c.scope, c.name) not in answers]
-        resources = list(dict.fromkeys((c.scope, c.name) for c in reachable))
-        return answers | answers_of(
-            decide_command(cluster, AlterConfigs(tuple(reachable))), resources
-        )
+        cluster = self._read().cluster
+        command, answers = self._reaching(changes)
+        resources = [(c.scope, c.name) for c in command.changes]
+        return answers | answers_of(decide_command(cluster, command), resources)
 
-    def _unasked(self, changes: Sequence[ConfigChange]) -> dict[ConfigResource, Answer]:
-        """The answers that do not come from the controller: of brokers that are not reached, of missing permissions."""
+    def _reaching(
+        self, changes: Sequence[ConfigChange]
+    ) -> tuple[AlterConfigs, dict[ConfigResource, Answer]]:
+        """What reaches the controller, and the other answers: of silent brokers, of missing permissions."""
         answers: dict[ConfigResource, Answer] = {
             (change.scope, change.name): reason
             for change in changes
@@ -411,7 +417,8 @@ class SimulatedControlPlane:
             own = ((n if scope is ConfigScope.TOPIC else None, n) for n in names)
             no = permission_refusals(self._simulation.world, Permission.ALTER_CONFIGS, own)
             answers |= {(scope, name): answer for name, answer in no.items()}
-        return answers
+        reachable = tuple(c for c in changes if (c.scope, c.name) not in answers)
+        return AlterConfigs(reachable), answers
 
     def close(self) -> None:
         """Store the last state, and release the store."""
@@ -425,7 +432,7 @@ class SimulatedControlPlane:
         """Send one request; it may be lost on the way there or on the way back."""
         self._catch_up()
         if self._store is not None and (edited := self._store.lock()) is not None:
-            self._become(with_faults_of(self._simulation.world, edited))
+            self._simulation = with_faults_of(self._simulation.world, edited)
         world = self._simulation.world
         if world.now < world.unreachable_until:
             return dict.fromkeys(subjects, OutcomeUnknown("the cluster does not answer"))
@@ -433,7 +440,7 @@ class SimulatedControlPlane:
         if isinstance(trouble, LoseRequests):
             if trouble.effect_after_seconds is not None:
                 world = later(self._simulation.world, trouble.effect_after_seconds, request)
-                self._become(replace(self._simulation, world=world))
+                self._simulation = replace(self._simulation, world=world)
                 self._catch_up()
             return dict.fromkeys(subjects, OutcomeUnknown("the request timed out"))
         if trouble is not None:
@@ -447,7 +454,7 @@ class SimulatedControlPlane:
         else:
             simulation, decision = submit_command(self._simulation, request.command)
             changed = bool(decision.events)
-        self._become(simulation)
+        self._simulation = simulation
         if changed:
             self._saw()
             if self._store is not None:
@@ -463,8 +470,8 @@ class SimulatedControlPlane:
         taken = troubles[at]
         rest = (replace(taken, times=taken.times - 1),) if taken.times > 1 else ()
         left = (*troubles[:at], *rest, *troubles[at + 1 :])
-        self._become(
-            replace(self._simulation, world=replace(self._simulation.world, troubles=left))
+        self._simulation = replace(
+            self._simulation, world=replace(self._simulation.world, troubles=left)
         )
         return taken
 
@@ -478,15 +485,12 @@ class SimulatedControlPlane:
         return self._simulation
 
     def _catch_up(self) -> None:
-        self._become(
-            advance(self._simulation, self.clock.now(), self._witness, self._meter, self._lookahead)
+        self._simulation = advance(
+            self._simulation, self.clock.now(), self._witness, self._meter, self._lookahead
         )
 
-    def _become(self, simulation: Simulation) -> None:
-        self._simulation = simulation
-
     def _witness(self, simulation: Simulation) -> None:
-        self._become(simulation)
+        self._simulation = simulation
         self._saw()
 
     def _saw(self) -> None:

@@ -398,19 +398,6 @@ def test_a_follower_that_is_behind_holds_the_committed_log_back() -> None:
     assert now.committed_bytes(P0, cluster.seen().isr) == now.sizes[P0]
 
 
-def test_a_clean_stop_holds_a_brokers_id_until_its_session_ends_from_4_0_on() -> None:
-    def serves_at(version: str) -> float:
-        faults = At(0, StopBroker(BrokerId(2))), At(3, StartBroker(BrokerId(2)))
-        cluster = Cluster(orders(100), *faults, version=version)
-        cluster.at(3)
-        while not cluster.plane.simulation.world.serves(BrokerId(2)):
-            cluster.clock.sleep(0.05)
-        return cluster.clock.now()
-
-    assert serves_at("3.9") == pytest.approx(6, abs=0.1)
-    assert serves_at("4.0") == pytest.approx(12, abs=0.1)
-
-
 def reordered(count: int, version: str) -> Cluster:
     """As many partitions, none of them led by its preferred replica."""
     found = snapshot([state([1, 2, 3], leader=2, partition=i, size=0) for i in range(count)])

@@ -1,6 +1,5 @@
 """IncrementalAlterConfigs: what each operation stores, reports and refuses, as real brokers of 4.3.1 and 4.4.0 did."""
 
-import pytest
 from tests.unit.simulator.controllers import TOPIC, Controller
 
 from replan.model.api import (
@@ -21,41 +20,11 @@ from replan.model.api import (
 )
 from replan.simulator.api import AlterConfigs, broker_configs, rate_in_force, topic_configs
 
-SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
-APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
-DEFAULT = ConfigValue("", ConfigSource.KAFKA_DEFAULT)
-
-
-def listed(value: str) -> ConfigValue:
-    return ConfigValue(value, ConfigSource.TOPIC)
-
-
-def throttled(controller: Controller) -> ConfigValue:
-    return topic_configs(controller.state, TOPIC)[LEADER_REPLICAS]
+SET, APPEND = ConfigOperation.SET, ConfigOperation.APPEND
 
 
 def of_cluster(key: str, operation: ConfigOperation, value: str = "") -> ConfigChange:
     return ConfigChange(ConfigScope.BROKER, "", key, operation, value)
-
-
-@pytest.mark.parametrize(
-    ("operations", "told"),
-    [
-        ([(APPEND, "0:1,0:2")], listed("0:1,0:2")),
-        ([(SUBTRACT, "0:1")], listed("")),
-        ([(SET, "0:1"), (DELETE, "")], DEFAULT),
-        ([(SET, "0:1, 0:2")], listed("0:1,0:2")),
-        ([(SET, "0:1, 0:2"), (SUBTRACT, "0:2")], listed("0:1,0:2")),
-    ],
-)
-def test_a_throttle_list_is_reported_as_it_is_stored_and_one_with_blanks_without_them(
-    operations: list[tuple[ConfigOperation, str]], told: ConfigValue
-) -> None:
-    controller = Controller([1, 2])
-    for operation, value in operations:
-        change = topic_change(TOPIC, LEADER_REPLICAS, operation, value)
-        assert controller.answer(AlterConfigs((change,))) == Accepted()
-    assert throttled(controller) == told
 
 
 def test_a_topic_without_a_configuration_of_its_own_has_kafkas() -> None:
@@ -82,7 +51,8 @@ def test_a_resource_fails_as_a_whole_and_alone() -> None:
         )
     )
     assert [type(answer) for _, answer in decision.each] == [Accepted, Rejected]
-    assert throttled(controller) == listed("0:1")
+    own = topic_configs(controller.state, TOPIC)[LEADER_REPLICAS]
+    assert own == ConfigValue("0:1", ConfigSource.TOPIC)
     assert broker_configs(controller.state, BrokerId(1)) == {}
 
 

@@ -86,20 +86,6 @@ def test_only_what_lies_on_the_lost_disk_leaves_the_isr() -> None:
     assert {isr(plane, name) == {1, 2} for name in (P0, P1)} == {True, False}
 
 
-def test_while_a_directory_is_offline_a_broker_moves_nothing_between_the_others() -> None:
-    dirs = tuple(LogDir(THREE, path, 1000 * MB, 900 * MB, logs=1) for path in "abc")
-    found = replace(snapshot([state([3, 1, 2])]), log_dirs=dirs)
-    plane = SimulatedControlPlane(from_snapshot(found), VirtualClock())
-    assert place(plane.simulation, P0, THREE) == "a"
-
-    def answer(path: str) -> int:
-        found = plane.move_logs({(P0, THREE): path})[P0, THREE]
-        return found.code if isinstance(found, Rejected) else 0
-
-    plane.inject(LoseDisk(THREE, "c"))
-    assert [answer(path) for path in "abcd"] == [0, 56, 56, 57]
-
-
 def test_a_lost_disk_reports_its_error_and_nothing_of_its_logs() -> None:
     plane = cluster([3, 1, 2])
     plane.inject(LOST)

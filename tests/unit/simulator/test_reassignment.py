@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.simulator.controllers import Controller, named
 
-from replan.model.api import Accepted, Rejected, replicas
+from replan.model.api import Rejected, replicas
 from replan.simulator.api import (
     MAX_RECORDS,
     RULES,
@@ -34,15 +34,6 @@ def test_a_cancel_that_leaves_nobody_in_sync_is_unclean() -> None:
     assert kept is not None
     assert (kept.replicas, kept.isr, kept.unclean) == ((1, 2), (1,), True)
     assert reverted(lists((4,), (4,), (4,))) is None
-
-
-def test_what_is_valid_is_applied_though_others_are_refused() -> None:
-    controller = Controller([1, 2, 3], [1, 2, 3])
-    decision = controller.ask(
-        AlterReassignments(((named(0), replicas(9)), (named(1), replicas(3, 2, 1))))
-    )
-    assert [type(answer) for _, answer in decision.each] == [Rejected, Accepted]
-    assert controller.partition(1).replicas == (3, 2, 1)
 
 
 @pytest.mark.slow

@@ -65,6 +65,7 @@ pytestmark = pytest.mark.slow
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 Document = dict[str, Any]
+Open = Callable[[], SimulatedControlPlane]
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def opened(file: Path) -> Iterator[Callable[[], SimulatedControlPlane]]:
+def opened(file: Path) -> Iterator[Open]:
     """Opens the file as another process would; what is still open in the end is closed."""
     with ExitStack() as ending:
         yield lambda: ending.enter_context(closing(open_simulated(file)))
@@ -89,17 +90,15 @@ def edit(file: Path, change: Callable[[Document], object]) -> None:
 
 
 def reassign(plane: SimulatedControlPlane, *ids: int) -> None:
-    asked: dict[TopicPartition, Replicas | None] = {P0: replicas(*ids)}
-    assert plane.reassign(asked, allow_replication_factor_change=True) == {P0: Accepted()}
+    answers = plane.reassign({P0: replicas(*ids)}, allow_replication_factor_change=True)
+    assert answers == {P0: Accepted()}
 
 
 def listed(plane: SimulatedControlPlane) -> Replicas:
     return plane.look(Wanted(partitions=[P0])).partitions[P0].replicas
 
 
-def test_every_change_is_in_the_file_at_once(
-    file: Path, opened: Callable[[], SimulatedControlPlane]
-) -> None:
+def test_every_change_is_in_the_file_at_once(file: Path, opened: Open) -> None:
     plane = opened()
     reassign(plane, 3, 2, 1)
     assert listed(opened()) == (3, 2, 1)
@@ -109,9 +108,7 @@ def test_every_change_is_in_the_file_at_once(
     ]
 
 
-def test_looking_changes_no_file_and_takes_no_lock(
-    file: Path, opened: Callable[[], SimulatedControlPlane]
-) -> None:
+def test_looking_changes_no_file_and_takes_no_lock(file: Path, opened: Open) -> None:
     before = file.read_bytes()
     plane = opened()
     plane.clock.sleep(1000)
@@ -121,9 +118,7 @@ def test_looking_changes_no_file_and_takes_no_lock(
     assert [p.name for p in file.parent.iterdir()] == ["cluster.json"]
 
 
-def test_the_next_process_goes_on_where_the_last_one_ended(
-    file: Path, opened: Callable[[], SimulatedControlPlane]
-) -> None:
+def test_the_next_process_goes_on_where_the_last_one_ended(file: Path, opened: Open) -> None:
     first = opened()
     first.alter_configs(
         [
@@ -143,7 +138,7 @@ def test_the_next_process_goes_on_where_the_last_one_ended(
 
 
 def test_a_killed_process_loses_only_virtual_time_since_the_last_change(
-    file: Path, opened: Callable[[], SimulatedControlPlane]
+    file: Path, opened: Open
 ) -> None:
     killed = opened()
     reassign(killed, 1, 2, 3, 4)
@@ -154,9 +149,7 @@ def test_a_killed_process_loses_only_virtual_time_since_the_last_change(
     assert list(after.look(Wanted()).running) == [P0]
 
 
-def test_a_second_process_may_look_but_not_change(
-    file: Path, opened: Callable[[], SimulatedControlPlane]
-) -> None:
+def test_a_second_process_may_look_but_not_change(file: Path, opened: Open) -> None:
     first, second = opened(), opened()
     reassign(first, 3, 2, 1)
     with pytest.raises(Held) as failure:
@@ -171,7 +164,7 @@ def test_a_second_process_may_look_but_not_change(
 
 
 def test_a_change_builds_upon_what_others_changed_since_the_file_was_read(
-    file: Path, opened: Callable[[], SimulatedControlPlane]
+    file: Path, opened: Open
 ) -> None:
     early = opened()
     late = opened()
@@ -183,9 +176,7 @@ def test_a_change_builds_upon_what_others_changed_since_the_file_was_read(
     assert listed(early) == (1, 2, 3, 4)
 
 
-def test_a_person_may_edit_the_file_between_two_commands(
-    file: Path, opened: Callable[[], SimulatedControlPlane]
-) -> None:
+def test_a_person_may_edit_the_file_between_two_commands(file: Path, opened: Open) -> None:
     plane = opened()
     reassign(plane, 1, 2, 3, 4)
     plane.clock.sleep(10)
@@ -197,7 +188,7 @@ def test_a_person_may_edit_the_file_between_two_commands(
 
 
 def test_an_edit_while_a_process_works_counts_as_another_tools_change(
-    file: Path, opened: Callable[[], SimulatedControlPlane]
+    file: Path, opened: Open
 ) -> None:
     plane = opened()
     reassign(plane, 3, 2, 1)
@@ -210,9 +201,7 @@ def test_an_edit_while_a_process_works_counts_as_another_tools_change(
     assert again.look(Wanted(partitions=[P1])).partitions[P1].replicas == (4, 5)
 
 
-def test_an_edit_while_a_process_works_takes_no_fault_away(
-    file: Path, opened: Callable[[], SimulatedControlPlane]
-) -> None:
+def test_an_edit_while_a_process_works_takes_no_fault_away(file: Path, opened: Open) -> None:
     plane = opened()
     plane.schedule((At(5, StartBroker(BrokerId(3))),))
     for fault in (KillBroker(BrokerId(3)), SlowBroker(BrokerId(2), 1_000)):
@@ -226,9 +215,7 @@ def test_an_edit_while_a_process_works_takes_no_fault_away(
     assert plane.simulation.world.serves(BrokerId(3))
 
 
-def test_a_broker_marked_as_fenced_by_hand_is_fenced_properly(
-    file: Path, opened: Callable[[], SimulatedControlPlane]
-) -> None:
+def test_a_broker_marked_as_fenced_by_hand_is_fenced_properly(file: Path, opened: Open) -> None:
     edit(file, lambda d: d["brokers"][0].update(fenced=True))
     plane = opened()
     seen = plane.look(Wanted(partitions=[P0])).partitions[P0]
@@ -238,9 +225,7 @@ def test_a_broker_marked_as_fenced_by_hand_is_fenced_properly(
     assert plane.look(Wanted(partitions=[P0])).partitions[P0].isr == (2, 3, 1)
 
 
-def test_the_file_may_say_which_kafka_it_is_and_how_fast(
-    file: Path, opened: Callable[[], SimulatedControlPlane]
-) -> None:
+def test_the_file_may_say_which_kafka_it_is_and_how_fast(file: Path, opened: Open) -> None:
     part = {
         "kafkaVersion": "4.4",
         "speeds": {"networkBytesPerSecond": 1e6, "rebalanceSeconds": None},

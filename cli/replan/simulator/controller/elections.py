@@ -50,19 +50,13 @@ def elect_leaders(state: ClusterState, command: ElectLeaders) -> ControllerResul
         if not (everything and needless):
             answers.append((name, outcome if isinstance(outcome, Rejected) else Accepted()))
     if len(records) > MAX_RECORDS:
-        return ControllerResult(whole=_too_many(len(records)))
+        text = f"Unable to perform excessively large batch operation: {len(records)} elections."
+        return ControllerResult(whole=rejection(ErrorCode.POLICY_VIOLATION, text))
     if len(records) == MAX_RECORDS:
         return ControllerResult(
             whole=OutcomeUnknown("the active controller resigned: exactly 10,000 elections")
         )
     return ControllerResult(tuple(records), each=tuple(answers))
-
-
-def _too_many(records: int) -> Rejected:
-    return rejection(
-        ErrorCode.POLICY_VIOLATION,
-        f"Unable to perform excessively large batch operation: {records} elections.",
-    )
 
 
 def _elected(

@@ -179,8 +179,7 @@ class _Draft:
             case PartitionCreated(name, registration):
                 self._partitions(name.topic)[name.partition] = registration
             case ElrCleared(topic):
-                topics = self._state.topics if self._topics is None else self._topics
-                for cleared in [topic] if topic is not None else sorted(topics):
+                for cleared in [topic] if topic is not None else sorted(self._topics_now):
                     self._clear_elr(cleared)
             case _:
                 assert_never(event)
@@ -232,9 +231,12 @@ class _Draft:
 
     def _partitions(self, topic: str) -> dict[int, Partition]:
         if topic not in self._open:
-            topics = self._state.topics if self._topics is None else self._topics
-            self._open[topic] = dict(topics[topic].partitions)
+            self._open[topic] = dict(self._topics_now[topic].partitions)
         return self._open[topic]
+
+    @property
+    def _topics_now(self) -> Mapping[str, Topic]:
+        return self._state.topics if self._topics is None else self._topics
 
     def _all_topics(self) -> dict[str, Topic]:
         if self._topics is None:

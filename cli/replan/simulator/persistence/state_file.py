@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, Annotated, Protocol
+from typing import IO, Annotated
 
 from msgspec import Meta, to_builtins
 from msgspec.structs import replace
@@ -479,7 +479,7 @@ class StateFile:
         return restore(read_json_object(self._path), str(self._path))
 
     def lock(self) -> Simulation | None:
-        """Take the lock, once; raises Held where another process has it."""
+        """Take the lock, once; returns the state where the file was edited. Raises Held where another has it."""
         if self._lock is None:
             self._lock = self._locked()
         if self._identity() == self._seen:
@@ -528,19 +528,3 @@ class StateFile:
 def _text(simulation: Simulation) -> str:
     document = to_document(whole_snapshot(simulation, simulation.world.now))
     return render_document(document | {"simulation": written(simulation)})
-
-
-class StateStore(Protocol):
-    """Keeps a simulated cluster between the lives of processes."""
-
-    def lock(self) -> Simulation | None:
-        """Keep other processes from changing it; returns the state where it was changed by another one."""
-        ...
-
-    def keep(self, simulation: Simulation) -> None:
-        """Keep the state after a change."""
-        ...
-
-    def release(self, simulation: Simulation) -> None:
-        """Keep the last state, if this process changed any, and let others change it again."""
-        ...
