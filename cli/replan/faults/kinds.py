@@ -1,5 +1,7 @@
 """All faults by their forms: what each is called, what it means, and how its words are read."""
 
+import base64
+import hashlib
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
@@ -55,6 +57,12 @@ from replan.simulator.controller.commands import (
 )
 from replan.simulator.controller.decide import decide_and_apply
 from replan.simulator.controller.state import ClusterState
+
+
+def made_topic_id(of: str) -> TopicId:
+    """The id of a topic that is created in a simulation: the same for the same text."""
+    digest = hashlib.sha256(of.encode()).digest()
+    return TopicId(base64.urlsafe_b64encode(digest[:16]).decode().rstrip("="))
 
 
 class FaultContext(Struct, frozen=True):

@@ -16,13 +16,14 @@ from msgspec import Struct
 
 from replan.model.columns import list_lengths
 from replan.model.declared.placement import Side
-from replan.model.names import BrokerId, TopicPartition
+from replan.model.names import BrokerId
 from replan.model.partition import effective_min_isr
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.requests import SLOTS
 from replan.rehearsal.options import Options
+from replan.rehearsal.result import Headroom
 
 SLOT_SECONDS = 1.5
 """How long a copy takes a slot beside its bytes: throttle set and read back, request, look, next one admitted."""
@@ -40,21 +41,6 @@ class Bottleneck(Struct, frozen=True):
     """What is left of its rate beside what producers write; 0 where nothing is."""
 
 
-class Margin(Struct, frozen=True):
-    """A partition with the fewest in-sync replicas over its min ISR."""
-
-    partition: TopicPartition
-    in_sync: int
-    min_in_sync: int
-    before: int
-    """In-sync replicas over min ISR before the plan."""
-
-    @property
-    def replicas(self) -> int:
-        """In-sync replicas over min ISR."""
-        return self.in_sync - self.min_in_sync
-
-
 class Coarse(Struct, frozen=True):
     """What the model says of a plan."""
 
@@ -62,7 +48,7 @@ class Coarse(Struct, frozen=True):
     """None: some copies never end at their rate."""
     bottleneck: Bottleneck | None
     """None where nothing is copied."""
-    margin: Margin | None
+    headroom: Headroom | None
     """None where nothing moves."""
 
 
@@ -75,11 +61,11 @@ def coarse_rehearsal(plan: Plan, snapshot: Snapshot, options: Options) -> Coarse
         copies = Counter(b for m in plan.moves if m.new for b in {m.source, *m.new})
         slots = max(copies.values()) * SLOT_SECONDS / SLOTS
         seconds = _seconds(bottleneck) + slots + options.settings.settle_seconds
-    margins = (_margin(move, in_sync) for move, in_sync in _in_sync(plan, snapshot))
+    headrooms = (_headroom(move, in_sync) for move, in_sync in _in_sync(plan, snapshot))
     return Coarse(
         None if seconds == math.inf else seconds + ENDING_SECONDS,
         bottleneck,
-        min(margins, key=lambda m: (m.replicas, m.partition), default=None),
+        min(headrooms, key=lambda h: (h.replicas, h.partition), default=None),
     )
 
 
@@ -126,7 +112,7 @@ def _in_sync(plan: Plan, snapshot: Snapshot) -> Iterator[tuple[Move, int]]:
                 yield moves[number], in_sync
 
 
-def _margin(move: Move, in_sync: int) -> Margin:
+def _headroom(move: Move, in_sync: int) -> Headroom:
     m, original = move.min_insync_replicas, len(move.original)
     before = in_sync - effective_min_isr(m, original)
     listed = original + len(move.new) - len(move.unnameable)
@@ -135,5 +121,5 @@ def _margin(move: Move, in_sync: int) -> Margin:
         (in_sync, effective_min_isr(m, listed)),
         (len(move.target), effective_min_isr(m, len(move.target))),
     )
-    least = min(states, key=lambda s: s[0] - s[1])
-    return Margin(move.partition, *least, before)
+    least, minimum = min(states, key=lambda s: s[0] - s[1])
+    return Headroom(least - minimum, move.partition, None, least, minimum, before)

@@ -120,7 +120,7 @@ def run_loop(
     plane = SimulatedControlPlane(simulation, clock, schedule=schedule, watch=watch, meter=meter)
     started = datetime.fromisoformat(simulation.world.started_at).timestamp()
     began, end = clock.now(), clock.now() + seconds
-    watched = WatchedLoop(started + began, also, passed, policy=lambda: read().placement.reconcile)
+    watched = WatchedLoop(started + began, also, passed, lambda: read().placement.reconcile)
     records = MemoryJournal() if journal is None else journal
     people = _People(records, MemoryStore() if store is None else store, clock, began, asked)
     quick = _pace(plane, clock, changed, schedule)

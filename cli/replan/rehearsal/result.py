@@ -14,7 +14,8 @@ class Headroom(Struct, frozen=True):
 
     replicas: int
     partition: TopicPartition
-    at_seconds: float
+    at_seconds: float | None
+    """None where the moment is not known."""
     in_sync: int
     min_in_sync: int
     before: int

@@ -4,8 +4,6 @@ Here are also the two clusters that it is compared with (nothing is done, and ev
 faults, drawn from a seed: the same ones for the same plan and seed.
 """
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
 from random import Random
@@ -16,7 +14,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.faults.kinds import FaultContext
+from replan.faults.kinds import FaultContext, made_topic_id
 from replan.faults.read import FaultSpec, read_fault, schedule_of
 from replan.model.broker import Broker, LogDir
 from replan.model.columns import from_lists
@@ -286,12 +284,7 @@ def kafka_version_of(snapshot: Snapshot) -> str:
 def fault_context(simulation: Simulation) -> FaultContext:
     """What faults are read against; topics that are created again get ids of their own."""
     made = count(1)
-
-    def new_topic_id(name: str) -> TopicId:
-        digest = hashlib.sha256(f"{name} {next(made)}".encode()).digest()
-        return TopicId(base64.urlsafe_b64encode(digest[:16]).decode().rstrip("="))
-
-    return FaultContext(simulation.cluster, new_topic_id)
+    return FaultContext(simulation.cluster, lambda name: made_topic_id(f"{name} {next(made)}"))
 
 
 def with_assumptions(simulation: Simulation, options: Options, *, exact: bool) -> Simulation:

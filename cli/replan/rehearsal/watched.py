@@ -44,26 +44,18 @@ class HeldTime(Struct, frozen=True):
     reasons: tuple[LoopReason, ...]
 
 
-def _no_policy() -> Reconcile:
-    return Reconcile()
-
-
-def _nothing() -> Mapping[str, float]:
-    return {}
-
-
 class WatchedLoop(Struct):
     """What an observer of a loop saw; all times are seconds since the rehearsal began."""
 
     began: float
-    also: Observer | None = None
+    also: Observer | None
     """Who else hears of it all."""
-    passed: Callable[[float], None] = lambda _: None
+    passed: Callable[[float], None]
     """Hears how many seconds have passed."""
-    lasting_since: Callable[[], Mapping[str, float]] = _nothing
-    """Since when each deviation lasts, as the loop remembers it: its status lists the first of them only."""
-    policy: Callable[[], Reconcile] = _no_policy
+    policy: Callable[[], Reconcile]
     """That goes now."""
+    lasting_since: Callable[[], Mapping[str, float]] = dict
+    """Since when each deviation lasts, as the loop remembers it: its status lists the first of them only."""
     states: Counter[LoopState] = field(default_factory=Counter)
     """Seconds in each state."""
     lasted: list[Lasted] = field(default_factory=list)

@@ -30,7 +30,7 @@ from replan.reporting.application.outcome_text import STOPPED, outcome_text, ref
 from replan.reporting.application.progress_text import counts
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter
 from replan.scenarios.planning import planned
-from replan.scenarios.session import Killed, Process, Session
+from replan.scenarios.session import Killed, Process, Session, never
 from replan.simulator.cluster.faults import At
 from replan.simulator.controller.state import Partition
 
@@ -265,15 +265,11 @@ def _begin(session: Session, plan: Plan, options: _ApplyOptions) -> None:
 
 def _continue(session: Session, options: _ApplyOptions) -> str:
     until = options.until
-    reached = _never if until is None else lambda: _has_reached(session, *until)
+    reached = never if until is None else lambda: _has_reached(session, *until)
     session.may_give_up = until is None and options.seconds is None
     limit = session.clock.now() + (options.seconds or LONGEST_APPLY_SECONDS)
     session.advance_to(limit, reached)
     return _ended(session) or _at_rest(session)
-
-
-def _never() -> bool:
-    return False
 
 
 def _has_reached(session: Session, name: TopicPartition, reached: HasReached) -> bool:

@@ -95,15 +95,12 @@ def standing_in_words(stored: StoredConfigs) -> list[str]:
         if scope is ConfigScope.TOPIC and (words := ", ".join(_values(values)))
     ]
     alike: dict[str, list[str]] = {}
-    for name, values in sorted(_of_brokers(stored), key=lambda item: (len(item[0]), item[0])):
+    of_brokers = [(name, v) for (scope, name), v in stored.items() if scope is ConfigScope.BROKER]
+    for name, values in sorted(of_brokers, key=lambda item: (len(item[0]), item[0])):
         words = ", ".join(_values(values))
         if words:
             alike.setdefault(words, []).append(name)
     return lines + [f"{_brokers(names)}: {words}" for words, names in alike.items()]
-
-
-def _of_brokers(stored: StoredConfigs) -> list[tuple[str, Mapping[str, str]]]:
-    return [(name, v) for (scope, name), v in stored.items() if scope is ConfigScope.BROKER]
 
 
 def _brokers(names: Sequence[str]) -> str:
@@ -263,9 +260,7 @@ class RecordedWriter(Struct, frozen=True):
 
 def _subject(subject: object) -> str:
     match subject:
-        case TopicPartition():
-            return str(subject)
-        case (scope, name):
+        case (scope, name) if not isinstance(subject, TopicPartition):
             return f"{scope} {name}"
         case _:
             return str(subject)

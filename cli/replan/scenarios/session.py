@@ -5,8 +5,6 @@ a thread of its own that is paused only while it sleeps: scenario and process ne
 is the same.
 """
 
-import base64
-import hashlib
 import re
 from collections.abc import Callable
 from threading import Semaphore, Thread
@@ -14,15 +12,11 @@ from threading import Semaphore, Thread
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import MemoryJournal
 from replan.applying.run.opening import open_plan
-from replan.applying.views.by_journal import (
-    OpenApplication,
-    as_planned_from,
-    open_application_view,
-)
+from replan.applying.views.by_journal import as_planned_from, open_application_view
 from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Progress
 from replan.errors import BadScenario, ReplanError
-from replan.faults.kinds import FaultContext, fault_refusals
+from replan.faults.kinds import FaultContext, fault_refusals, made_topic_id
 from replan.model.control_plane import Clock
 from replan.model.declared.placement import Placement
 from replan.model.names import TopicId
@@ -52,7 +46,7 @@ class Process:
         self._go = Semaphore(0)
         self._rest = Semaphore(0)
         self._until = 0.0
-        self._reached: Callable[[], bool] = _never
+        self._reached: Callable[[], bool] = never
         self._killed = False
         self._failure: BaseException | None = None
         self.end: ProcessEnd | None = None
@@ -63,7 +57,7 @@ class Process:
     def resume_until(self, until: float, reached: Callable[[], bool] | None = None) -> None:
         """Run it until this second, or until it sleeps and `reached` holds, or to its end."""
         self._until = until
-        self._reached = _never if reached is None else reached
+        self._reached = never if reached is None else reached
         self._go.release()
         self._rest.acquire()
         if self._failure is not None:
@@ -106,7 +100,8 @@ class Process:
         self._rest.release()
 
 
-def _never() -> bool:
+def never() -> bool:
+    """What holds at no moment."""
     return False
 
 
@@ -165,7 +160,9 @@ class Session:
 
     def observe(self) -> Snapshot:
         """The cluster as the commands see it, with what the journal says of it."""
-        return as_planned_from(self.plane.observe(), self.ledger(), own_application(self))
+        ledger = self.ledger()
+        opened = open_application_view(ledger, open_plan(ledger), at_work(self))
+        return as_planned_from(self.plane.observe(), ledger, opened)
 
     def keep(self, plan: Plan) -> None:
         """Save a plan; its digest is shown as `plan-1`, `plan-2` and so on from now on."""
@@ -181,8 +178,7 @@ class Session:
     def topic_id(self, topic: str) -> TopicId:
         """The id of the next topic of this name; each is another one."""
         self._generations[topic] = self._generations.get(topic, 0) + 1
-        name = f"{topic} {self._generations[topic]}"
-        return TopicId(identifier(hashlib.sha256(name.encode()).digest()))
+        return made_topic_id(f"{topic} {self._generations[topic]}")
 
     def advance_to(self, until: float, reached: Callable[[], bool] | None = None) -> None:
         """Let time pass until a moment, with the process at work if there is one.
@@ -231,18 +227,7 @@ class Session:
             self.process.kill()
 
 
-def own_application(session: Session) -> OpenApplication | None:
-    """The open application, and whether its process runs."""
-    ledger = session.ledger()
-    return open_application_view(ledger, open_plan(ledger), at_work(session))
-
-
 def at_work(session: Session) -> str | None:
     """The process that is running, as a lock names it."""
     process = session.process
     return None if process is None or process.end is not None else PROCESS
-
-
-def identifier(raw: bytes) -> str:
-    """16 bytes as Kafka writes ids: 22 characters of url-safe base64."""
-    return base64.urlsafe_b64encode(raw[:16]).decode().rstrip("=")

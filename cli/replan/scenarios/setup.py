@@ -10,13 +10,13 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from replan.errors import BadScenario
+from replan.faults.kinds import answer_in_words
 from replan.faults.token_reader import TokenReader
 from replan.model.broker import Broker, LogDir
 from replan.model.configs import MIN_INSYNC_REPLICAS, UNCLEAN_ELECTION
-from replan.model.control_plane import Accepted, Rejected
 from replan.model.names import TopicPartition
 from replan.model.snapshot import PARTITIONS_SCHEMA, TOPICS_SCHEMA, Features, Snapshot
-from replan.scenarios.session import Session, identifier
+from replan.scenarios.session import Session
 from replan.simulator.cluster.disks import UNREPORTED
 from replan.simulator.cluster.physical_state import Simulation, Speeds
 from replan.simulator.cluster.submit import submit_command
@@ -25,7 +25,7 @@ from replan.simulator.controller.versions import rules_of
 from replan.simulator.persistence.from_snapshot import DEFAULT_VERSION, from_snapshot, with_log_dirs
 from replan.snapshots.files import read_snapshot
 
-CLUSTER_ID = identifier(b"scenario-cluster")
+CLUSTER_ID = "c2NlbmFyaW8tY2x1c3Rlcg"
 BEGINS_AT = "2026-01-01T00:00:00Z"
 USUAL_MIN_ISR = 2
 
@@ -112,8 +112,8 @@ def topic(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
             tokens.end()
     created = CreateTopic(name, session.topic_id(name), tuple(lists), configs)
     simulation, decision = submit_command(initial, created)
-    if not isinstance(decision.whole, Accepted):
-        raise tokens.wrong(_refused(decision.whole))
+    if (refusal := answer_in_words(decision.whole)) is not None:
+        raise tokens.wrong(f"Kafka would answer {refusal}")
     partitions = [TopicPartition(name, p) for p in range(len(lists))]
     world = simulation.world
     sizes = {**world.sizes, **dict.fromkeys(partitions, float(size))}
@@ -121,12 +121,6 @@ def topic(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:
     world = replace(world, sizes=sizes, produce={p: r for p, r in rates.items() if r})
     session.initial = replace(simulation, world=world)
     return ""
-
-
-def _refused(answer: object) -> str:
-    if isinstance(answer, Rejected):
-        return f"Kafka would answer {answer.code} {answer.name}: {answer.message}"
-    return f"Kafka would answer {answer}"
 
 
 def disk(session: Session, tokens: TokenReader, _body: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -10,7 +10,15 @@ import pytest
 from tests.properties import hostile_faults
 from tests.unit.faults.fault_context import CONTEXT
 
-from replan.faults.api import FORMS, Kind, TokenReader, read_fault, read_schedule
+from replan.faults.api import (
+    FORMS,
+    LOOP_FORMS,
+    Kind,
+    LoopForm,
+    TokenReader,
+    read_fault,
+    read_schedule,
+)
 from replan.scenarios.api import run_scenario
 from replan.simulator.api import At, Fault, SendLogMoves
 
@@ -222,11 +230,11 @@ def test_a_form_means_the_same_on_the_command_line_as_in_a_story(kind: Kind) -> 
     told = read_schedule(TokenReader(what, "story.txt:3"), CONTEXT)
     ends = re.search(r" for \w+$", what)
     ahead = what if ends is None else what[: ends.start()]
-    asked = f"{ahead} at 5s{'' if ends is None else ends[0]}"
+    asked = f"{ahead}  at 5s{'' if ends is None else ends[0]}"
     fault = read_fault(asked, CONTEXT)
     assert fault.schedule == tuple(At(5 + at.seconds, at.fault) for at in told)
     assert read_fault(f"{what} at 5s", CONTEXT).schedule == fault.schedule
-    assert fault.text == asked
+    assert fault.text == " ".join(asked.split())
 
 
 @pytest.mark.parametrize("kind", FORMS, ids=form)
@@ -249,12 +257,15 @@ def test_the_laws_are_tried_under_every_fault() -> None:
     assert [fault for fault in faults if fault.__name__ not in drawn] == []
 
 
-def test_every_form_stands_in_the_document_and_nothing_else() -> None:
-    rows = "".join(f"| `{k.form.replace('|', chr(92) + '|')}` | {k.means} |\n" for k in FORMS)
+@pytest.mark.parametrize(("what", "forms"), [("form", FORMS), ("event", LOOP_FORMS)])
+def test_every_form_stands_in_the_document_and_nothing_else(
+    what: str, forms: Sequence[Kind | LoopForm]
+) -> None:
+    rows = "".join(f"| `{k.form.replace('|', chr(92) + '|')}` | {k.means} |\n" for k in forms)
     text = DOCUMENT.read_text(encoding="utf-8")
-    head, _, rest = text.partition("| form | means |\n| --- | --- |\n")
-    written, _, below = rest.partition("\n\n")
+    head, title, rest = text.partition(f"| {what} | means |\n| --- | --- |\n")
+    written, gap, below = rest.partition("\n\n")
     if "REPLAN_REWRITE" in os.environ:
-        DOCUMENT.write_text(f"{head}| form | means |\n| --- | --- |\n{rows}\n{below}", "utf-8")
+        DOCUMENT.write_text(f"{head}{title}{rows.rstrip()}{gap}{below}", "utf-8")
     else:
-        assert written + "\n" == rows
+        assert f"{written}\n" == rows

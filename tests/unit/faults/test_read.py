@@ -7,7 +7,7 @@ from tests.goldens import check_cases
 from tests.unit.faults.fault_context import CONTEXT
 
 from replan.errors import BadUsage
-from replan.faults.api import FORMS, TokenReader, by_words, read_fault, read_schedule
+from replan.faults.api import FORMS, by_words, read_fault
 
 GOLDEN = Path(__file__).parent / "goldens" / "faults.txt"
 MEANT = """\
@@ -99,13 +99,6 @@ def test_what_a_fault_means_and_what_is_wrong_with_one_is_as_written() -> None:
         GOLDEN,
         [*((text, meant(text)) for text in timed), *((f"wrong: {t}", refused(t)) for t in WRONG)],
     )
-
-
-@pytest.mark.parametrize("what", MEANT)
-def test_a_fault_means_the_same_in_a_story_and_is_shown_with_single_blanks(what: str) -> None:
-    fault = read_fault(f"{what} at 0s", CONTEXT)
-    assert read_schedule(TokenReader(what, "story.txt:3"), CONTEXT) == fault.schedule
-    assert fault.text == " ".join(f"{what} at 0s".split())
 
 
 def test_no_two_faults_begin_alike() -> None:

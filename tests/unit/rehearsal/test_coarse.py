@@ -8,7 +8,7 @@ from tests.unit.rehearsal.stages import MB, plan_of
 
 from replan.model.api import BrokerId, MoveThrottle, Side, Snapshot, TopicPartition
 from replan.planning.api import Plan, make_plan
-from replan.rehearsal.api import Options, coarse_rehearsal, rehearse_plan
+from replan.rehearsal.api import Headroom, Options, coarse_rehearsal, rehearse_plan
 
 pytestmark = pytest.mark.slow
 
@@ -39,9 +39,9 @@ def test_it_is_near_a_full_rehearsal(moves: int, on: int, size: int, rate: int |
     plan, seen = many(moves, on, size, rate)
     coarse, full = coarse_rehearsal(plan, seen, Options()), rehearse_plan(plan, seen, Options())
     assert coarse.seconds == pytest.approx(full.seconds, rel=0.2)
-    assert coarse.margin is not None
+    assert coarse.headroom is not None
     assert full.smallest_headroom is not None
-    assert coarse.margin.replicas == full.smallest_headroom.replicas
+    assert coarse.headroom.replicas == full.smallest_headroom.replicas
 
 
 def test_the_side_that_takes_longest_is_named() -> None:
@@ -66,9 +66,8 @@ def test_what_producers_write_takes_its_part_of_the_rate_or_all_of_it() -> None:
 
 def test_the_headroom_is_that_of_the_worst_moment() -> None:
     seen = snapshot([state([1, 2, 3], isr=[1, 2])], registered=brokers(5))
-    margin = coarse_rehearsal(plan_of([1, 2, 4], seen=seen), seen, Options()).margin
-    assert margin is not None
-    assert (margin.replicas, margin.in_sync, margin.min_in_sync, margin.before) == (0, 2, 2, 0)
+    coarse = coarse_rehearsal(plan_of([1, 2, 4], seen=seen), seen, Options())
+    assert coarse.headroom == Headroom(0, TopicPartition("orders", 0), None, 2, 2, 0)
 
 
 def test_a_plan_that_copies_nothing_takes_moments() -> None:

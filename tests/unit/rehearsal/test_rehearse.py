@@ -208,12 +208,6 @@ def test_a_broker_that_returns_late_is_waited_for_until_it_serves() -> None:
     assert found.seconds > 605
 
 
-def test_a_silent_cluster_is_tried_again_as_a_person_would() -> None:
-    found = rehearsed(plan_of([1, 2, 4]), "silence at 5s for 90s")
-    assert found.completed
-    assert any(note.startswith("run again after") for note in found.notes)
-
-
 def test_it_goes_on_when_the_cluster_answers_again_however_late() -> None:
     found = rehearsed(plan_of([1, 2, 4]), "silence for 2h at 5s", "silence for 10m at 7260s")
     assert (found.completed, found.broken) == (True, ())

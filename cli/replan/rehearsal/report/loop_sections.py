@@ -8,7 +8,7 @@ from replan.model.declared.reconcile import DeviationKind
 from replan.rehearsal.loop_outcome import HeldTotal, KindTotal, LoopOutcome, LoopRehearsal
 from replan.rehearsal.report.json import assumed, json_value
 from replan.rehearsal.report.pictures import weeks_chart
-from replan.rehearsal.report.sentences import assumptions
+from replan.rehearsal.report.sentences import assumptions, injected
 from replan.rehearsal.watched import Missed
 from replan.reporting.blocks import Block, Column, Heading, Item, Items, OnPage, Table, Title
 from replan.reporting.json_report import json_report
@@ -154,12 +154,7 @@ def _rounds(acting: LoopOutcome) -> Table:
 
 def _faults(rehearsal: LoopRehearsal) -> Table:
     rows = [
-        (
-            time_since_start(fault.at_seconds),
-            fault.what
-            + " (after the end)" * (fault.at_seconds > rehearsal.acting.seconds)
-            + "".join(f" (Kafka refuses it: {text})" for text in fault.refused),
-        )
+        (time_since_start(fault.at_seconds), injected(fault, rehearsal.acting.seconds))
         for fault in rehearsal.faults
     ]
     columns = [Column("at", right=True), Column("what", prose=True, code=True)]

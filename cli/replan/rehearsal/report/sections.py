@@ -103,7 +103,7 @@ def _runs(report: Report) -> Iterator[Block]:
 
 def _faults(rehearsal: Rehearsal) -> Table:
     rows = [
-        (str(number), duration(fault.at_seconds), injected(rehearsal, fault))
+        (str(number), duration(fault.at_seconds), injected(fault, rehearsal.seconds))
         for number, fault in enumerate(rehearsal.faults, 1)
     ]
     return _numbers(("#", "at", "fault"), rows, 2, code=2)

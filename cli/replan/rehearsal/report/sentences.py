@@ -62,23 +62,17 @@ def coarse_lines(coarse: Coarse, assumed: str, why: str) -> tuple[str, ...]:
         goes = "out of" if most.side is Side.LEADER else "into"
         at = rate(round(most.bytes_per_second))
         line += f"; longest takes {size(most.bytes)} {goes} broker {most.broker} at {at}"
-    margin = coarse.margin
-    if margin is None:
-        return (f"{line}.",)
-    was = "unchanged" if margin.before == margin.replicas else f"was {margin.before}"
-    there = f"{margin.partition}: {margin.in_sync} in sync, min ISR {margin.min_in_sync}"
-    return f"{line}.", f"Smallest ISR headroom: {margin.replicas} ({was}; {there})."
+    return (f"{line}.", *([] if coarse.headroom is None else [headroom(coarse.headroom)]))
 
 
 def headroom(smallest: Headroom) -> str:
-    """The smallest headroom over min ISR with its place and time."""
-    there = f"{smallest.in_sync} in sync, min ISR {smallest.min_in_sync}"
-    if smallest.before == smallest.replicas:
-        return f"Smallest ISR headroom: {smallest.replicas} (unchanged; {smallest.partition}: {there})."
-    return (
-        f"Smallest ISR headroom: {smallest.replicas} (was {smallest.before}; "
-        f"{smallest.partition} at {duration(smallest.at_seconds)}: {there})."
-    )
+    """The smallest headroom over min ISR with its place, and its time where it was larger before."""
+    there, was = f"{smallest.partition}", "unchanged"
+    if smallest.before != smallest.replicas:
+        there += "" if smallest.at_seconds is None else f" at {duration(smallest.at_seconds)}"
+        was = f"was {smallest.before}"
+    in_sync = f"{smallest.in_sync} in sync, min ISR {smallest.min_in_sync}"
+    return f"Smallest ISR headroom: {smallest.replicas} ({was}; {there}: {in_sync})."
 
 
 def stopped_lines(rehearsal: Rehearsal) -> Iterator[str]:
@@ -96,9 +90,9 @@ def refused_partitions(report: Report) -> list[str]:
     return capped(report.refusals, lambda r: f"{r} [{r.rule}]", limit=STOPPED_SHOWN)
 
 
-def injected(rehearsal: Rehearsal, fault: InjectedFault) -> str:
+def injected(fault: InjectedFault, ended: float) -> str:
     """A fault as it was asked for, and whether Kafka refused it or it came after the end."""
-    late = fault.at_seconds > rehearsal.seconds
+    late = fault.at_seconds > ended
     refused = "".join(f" (Kafka refuses it: {text})" for text in fault.refused)
     return f"{fault.what}{' (after the end)' if late else ''}{refused}"
 
