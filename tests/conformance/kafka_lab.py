@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Mapping, Sequence
 
-from tests.conformance.lab import NO_CONFIGS, RACKS, until, until_reads
+from tests.conformance.lab import NO_CONFIGS, RACKS, minor, until, until_reads
 from tests.kafka.harness import clients
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
@@ -31,8 +31,7 @@ class KafkaLab:
     @property
     def version(self) -> tuple[int, int]:
         """Kafka's version."""
-        major, minor = self._cluster.ground.layout.version.split(".")[:2]
-        return int(major), int(minor)
+        return minor(self._cluster.ground.layout.version)
 
     def create_topic(
         self, assignments: Sequence[Sequence[int]], configs: Mapping[str, str] = NO_CONFIGS

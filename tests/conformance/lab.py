@@ -22,7 +22,6 @@ from replan.model.api import (
     PartitionState,
     ProbedLogs,
     ReplicaLog,
-    Replicas,
     TopicPartition,
     Wanted,
     broker_change,
@@ -38,6 +37,12 @@ RECORD_BYTES = 100_000
 """Of one record that `write` writes."""
 HELD_BYTES = 4_000_000
 """Enough for a copy to be held: a follower's first fetch passes any throttle (1 MiB, replica.fetch.max.bytes)."""
+
+
+def minor(version: str) -> tuple[int, int]:
+    """Kafka's version as far as behaviour differs: (4, 3) of `4.3.1`."""
+    major, minor, *_ = map(int, version.split("."))
+    return major, minor
 
 
 class Lab(Protocol):
@@ -130,8 +135,9 @@ def until_listed(lab: Lab, topic: str, *wanted: int) -> None:
 def reassign(lab: Lab, topic: str, *wanted: int) -> None:
     """Ask for a list of partition 0, which must be accepted."""
     name = TopicPartition(topic, 0)
-    asked: dict[TopicPartition, Replicas | None] = {name: replicas(*wanted)}
-    answers = lab.control_plane.reassign(asked, allow_replication_factor_change=True)
+    answers = lab.control_plane.reassign(
+        {name: replicas(*wanted)}, allow_replication_factor_change=True
+    )
     assert answers == {name: Accepted()}
 
 

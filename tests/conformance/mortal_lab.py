@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tests.conformance.lab import NO_CONFIGS
+from tests.conformance.lab import NO_CONFIGS, minor
 from tests.kafka.harness import clients
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
@@ -39,8 +39,7 @@ class MortalKafkaLab:
     @property
     def version(self) -> tuple[int, int]:
         """Kafka's version."""
-        major, minor = self._cluster.ground.layout.version.split(".")[:2]
-        return int(major), int(minor)
+        return minor(self._cluster.ground.layout.version)
 
     def create_topic(
         self, assignments: Sequence[Sequence[int]], configs: Mapping[str, str] = NO_CONFIGS

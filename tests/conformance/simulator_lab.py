@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Mapping, Sequence
 
-from tests.conformance.lab import NO_CONFIGS, RACKS
+from tests.conformance.lab import NO_CONFIGS, RACKS, RECORD_BYTES, minor
 
 from replan.model.api import (
     MIN_INSYNC_REPLICAS,
@@ -35,8 +35,6 @@ from replan.simulator.api import (
 
 _DIRECTORIES = ("data-0", "data-1")
 _VOLUME_BYTES = 1_000_000_000
-RECORD_BYTES = 100_000
-"""As the harness writes them to real brokers."""
 
 
 class SimulatorLab:
@@ -64,8 +62,7 @@ class SimulatorLab:
     @property
     def version(self) -> tuple[int, int]:
         """Kafka's version."""
-        major, minor = self._version.split(".")[:2]
-        return int(major), int(minor)
+        return minor(self._version)
 
     def create_topic(
         self, assignments: Sequence[Sequence[int]], configs: Mapping[str, str] = NO_CONFIGS

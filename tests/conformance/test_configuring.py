@@ -28,7 +28,6 @@ from replan.model.api import (
 )
 
 SET, DELETE, APPEND, SUBTRACT = ConfigOperation
-ABSENT = (None, ConfigSource.KAFKA_DEFAULT)
 
 
 def alter(lab: Lab, topic: str, operation: ConfigOperation, value: str = "") -> Answer:

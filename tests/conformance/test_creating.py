@@ -1,5 +1,6 @@
 """CreatePartitions through the port: where new partitions lie, and every refusal with Kafka's own words."""
 
+import pytest
 from tests.conformance.lab import Lab, partition_of, reassign, until, until_listed
 
 from replan.model.api import (
@@ -61,45 +62,36 @@ def test_whether_partitions_would_be_taken_is_answered_without_any(lab: Lab) -> 
     assert add(lab, topic, 2, (2, 3, 4)) == Accepted()
 
 
-def test_partitions_are_never_taken_away(lab: Lab) -> None:
+REFUSED: dict[str, tuple[int, list[tuple[int, ...]], str]] = {
+    "fewer": (1, [], "The topic {} currently has 2 partition(s); 1 would not be an increase."),
+    "another length": (
+        3,
+        [(2, 3)],
+        (
+            "The manual partition assignment includes a partition with 2 replica(s), "
+            "but this is not consistent with previous partitions, which have 3 replica(s)."
+        ),
+    ),
+    "not registered": (
+        3,
+        [(2, 3, 9)],
+        "The manual partition assignment includes broker 9, but no such broker is registered.",
+    ),
+    "a list missing": (
+        4,
+        [(2, 3, 4)],
+        "Attempted to add 2 additional partition(s), but only 1 assignment(s) were specified.",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_is_refused(lab: Lab, what: str) -> None:
+    count, lists, said = REFUSED[what]
     topic = lab.create_topic([[1, 2, 3], [2, 3, 4]])
 
-    assert add(lab, topic, 1) == Rejected(
-        37,
-        "INVALID_PARTITIONS",
-        f"The topic {topic} currently has 2 partition(s); 1 would not be an increase.",
-    )
-
-
-def test_a_new_partition_must_have_as_many_replicas_as_the_others(lab: Lab) -> None:
-    topic = lab.create_topic([[1, 2, 3]])
-
-    assert add(lab, topic, 2, (2, 3)) == Rejected(
-        39,
-        "INVALID_REPLICA_ASSIGNMENT",
-        "The manual partition assignment includes a partition with 2 replica(s), "
-        "but this is not consistent with previous partitions, which have 3 replica(s).",
-    )
-
-
-def test_a_list_with_a_broker_that_is_not_registered_is_refused(lab: Lab) -> None:
-    topic = lab.create_topic([[1, 2, 3]])
-
-    assert add(lab, topic, 2, (2, 3, 9)) == Rejected(
-        39,
-        "INVALID_REPLICA_ASSIGNMENT",
-        "The manual partition assignment includes broker 9, but no such broker is registered.",
-    )
-
-
-def test_a_list_for_each_new_partition_is_required(lab: Lab) -> None:
-    topic = lab.create_topic([[1, 2, 3]])
-
-    assert add(lab, topic, 3, (2, 3, 4)) == Rejected(
-        39,
-        "INVALID_REPLICA_ASSIGNMENT",
-        "Attempted to add 2 additional partition(s), but only 1 assignment(s) were specified.",
-    )
+    code = (39, "INVALID_REPLICA_ASSIGNMENT") if lists else (37, "INVALID_PARTITIONS")
+    assert add(lab, topic, count, *lists) == Rejected(*code, said.format(topic))
 
 
 def test_the_replicas_of_a_partition_that_was_changed_count_as_they_are(lab: Lab) -> None:
