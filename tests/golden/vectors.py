@@ -854,70 +854,46 @@ restart 1 unclean
 80. what a topic can be configured with
 topic [1,2]
 set cleanup.policy=compact
-    cleanup.policy=compact
 set compression.gzip.level=9
-    compression.gzip.level=9
 set compression.lz4.level=9
-    compression.lz4.level=9
 set compression.type=gzip
-    compression.type=gzip
 set compression.zstd.level=9
-    compression.zstd.level=9
 set delete.retention.ms=1000
-    delete.retention.ms=1000
 set file.delete.delay.ms=1000
-    file.delete.delay.ms=1000
 set flush.messages=1000
-    flush.messages=1000
 set flush.ms=1000
-    flush.ms=1000
 set follower.replication.throttled.replicas=*
-    follower.replication.throttled.replicas=*
 set index.interval.bytes=1000
-    index.interval.bytes=1000
 set leader.replication.throttled.replicas=0:1
-    leader.replication.throttled.replicas=0:1
 set local.retention.bytes=-2
-    local.retention.bytes=-2
 set local.retention.ms=-2
-    local.retention.ms=-2
 set max.compaction.lag.ms=1000
-    max.compaction.lag.ms=1000
 set max.message.bytes=1000
-    max.message.bytes=1000
 set message.timestamp.after.max.ms=1000
-    message.timestamp.after.max.ms=1000
 set message.timestamp.before.max.ms=1000
-    message.timestamp.before.max.ms=1000
 set message.timestamp.type=LogAppendTime
-    message.timestamp.type=LogAppendTime
 set min.cleanable.dirty.ratio=0.3
-    min.cleanable.dirty.ratio=0.3
 set min.compaction.lag.ms=1000
-    min.compaction.lag.ms=1000
 set min.insync.replicas=1
-    min.insync.replicas=1
 set preallocate=false
-    preallocate=false
 set remote.log.copy.disable=false
-    remote.log.copy.disable=false
 set remote.log.delete.on.disable=false
-    remote.log.delete.on.disable=false
 set remote.storage.enable=false
-    remote.storage.enable=false
 set retention.bytes=1000
-    retention.bytes=1000
 set retention.ms=1000
-    retention.ms=1000
 set segment.bytes=1048576
-    segment.bytes=1048576
 set segment.index.bytes=1000
-    segment.index.bytes=1000
 set segment.jitter.ms=1000
-    segment.jitter.ms=1000
 set segment.ms=1000
-    segment.ms=1000
 set unclean.leader.election.enable=true
+    cleanup.policy=compact compression.gzip.level=9 compression.lz4.level=9 compression.type=gzip
+    compression.zstd.level=9 delete.retention.ms=1000 file.delete.delay.ms=1000 flush.messages=1000 flush.ms=1000
+    follower.replication.throttled.replicas=* index.interval.bytes=1000 leader.replication.throttled.replicas=0:1
+    local.retention.bytes=-2 local.retention.ms=-2 max.compaction.lag.ms=1000 max.message.bytes=1000
+    message.timestamp.after.max.ms=1000 message.timestamp.before.max.ms=1000 message.timestamp.type=LogAppendTime
+    min.cleanable.dirty.ratio=0.3 min.compaction.lag.ms=1000 min.insync.replicas=1 preallocate=false
+    remote.log.copy.disable=false remote.log.delete.on.disable=false remote.storage.enable=false retention.bytes=1000
+    retention.ms=1000 segment.bytes=1048576 segment.index.bytes=1000 segment.jitter.ms=1000 segment.ms=1000
     unclean.leader.election.enable=true
 set remote.copy.lag.ms=1000
     <4.4: code 40
