@@ -16,7 +16,7 @@ class ControllerDriver:
 
     def __init__(self, controller: FakeBrokers) -> None:
         self.said: Sequence[str | None] = ()
-        self._arena = Arena(controller, dict.fromkeys(BROKERS), directories=directories)
+        self._arena = Arena(controller, BROKERS, directories=directories)
         self._defaults = self.broker_configs(None)
 
     def close(self) -> None:
@@ -40,7 +40,7 @@ class ControllerDriver:
         return self._told(self._arena.create_partitions(TOPIC, count, assignments))
 
     def register(self, broker: int) -> int:
-        return _code(lambda: self._arena.register(broker, None))
+        return _code(lambda: self._arena.register(broker))
 
     def fence(self, broker: int) -> int:
         return _code(lambda: self._arena.fence(broker))

@@ -30,7 +30,7 @@ def test_a_full_run_is_followed_at_once_and_up_to_3_9_the_interval_begins_with_t
     with (
         FakeBrokers(version, properties=settings) as controller,
         heard(pytestconfig, controller),
-        Arena(controller, dict.fromkeys((1, 2, 3))) as arena,
+        Arena(controller, (1, 2, 3)) as arena,
     ):
         arena.create_topic(TOPIC, [[1, 2, 3]] * MORE_THAN_A_RUN)
         reorder(arena, 2, 1, 3)

@@ -61,7 +61,7 @@ class Arena(Closing):
     def __init__(
         self,
         controller: FakeBrokers,
-        racks: Mapping[int, str | None],
+        brokers: Iterable[int],
         *,
         directories: Callable[[int], Sequence[str]] = lambda _: ONE_DIRECTORY,
     ) -> None:
@@ -69,18 +69,19 @@ class Arena(Closing):
         self._names = Names(controller.next_arena_number())
         self._topics: list[str] = []
         self._directories = directories
-        self.brokers = tuple(sorted(racks))
-        for broker in self.brokers:
+        self.brokers: tuple[int, ...] = ()
+        for broker in sorted(brokers):
             if not 0 <= broker < IDS_PER_ARENA:
                 raise ValueError(f"broker {broker} is not between 0 and {IDS_PER_ARENA - 1}")
-            self._register(broker, racks[broker])
+            self.register(broker)
         self.unfence(*self.brokers)
 
     # --- brokers
 
-    def register(self, broker: int, rack: str | None) -> None:
+    def register(self, broker: int) -> None:
         """Register one more broker, or one that was unregistered; it is fenced until `unfence`."""
-        self._register(broker, rack)
+        real = self._names.real_id(broker)
+        self._controller.register(real, None, tuple(self._directories(broker)))
         self.brokers = tuple(sorted({*self.brokers, broker}))
 
     def fence(self, *brokers: int) -> None:
@@ -110,11 +111,6 @@ class Arena(Closing):
         """Cordon every log directory of unfenced brokers (KIP-1066, from 4.3 on)."""
         for broker in brokers:
             self._controller.beat(replace(self._known(broker), cordoned=True))
-
-    def uncordon(self, *brokers: int) -> None:
-        """Take the cordon away again."""
-        for broker in brokers:
-            self._controller.beat(replace(self._known(broker), cordoned=False))
 
     def add_directory(self, broker: int, name: str) -> None:
         """Give a broker another log directory, or a lost one back; it names it when it registers next."""
@@ -244,23 +240,17 @@ class Arena(Closing):
 
     # --- partitions
 
-    def reassign(
-        self,
-        changes: Mapping[Partition, Sequence[int] | None],
-        *,
-        allow_replication_factor_change: bool = True,
-    ) -> dict[Partition, Answer]:
-        """Ask for new assignments, or for a cancel with None (AlterPartitionReassignments).
-
-        Forbidding a change of the replication factor is understood from 4.1 on (KIP-860).
-        """
-        guard = {} if allow_replication_factor_change else {"AllowReplicationFactorChange": False}
-        return dict(self.reassign_in_order(list(changes.items()), **guard))
+    def reassign(self, changes: Mapping[Partition, Sequence[int]]) -> dict[Partition, Answer]:
+        """Ask for new assignments (AlterPartitionReassignments)."""
+        return dict(self.reassign_in_order(list(changes.items())))
 
     def reassign_in_order(
         self, changes: Sequence[tuple[Partition, Sequence[int] | None]], **guard: bool
     ) -> list[tuple[Partition, Answer]]:
-        """The same, where one request may name a partition twice."""
+        """The same, where None cancels, and one request may name a partition twice.
+
+        The guard, AllowReplicationFactorChange, is understood from 4.1 on (KIP-860).
+        """
         answer = self._controller.controller.ask(
             "AlterPartitionReassignments",
             TimeoutMs=TIMEOUT_MS,
@@ -376,24 +366,6 @@ class Arena(Closing):
         partitions: list[Message] = answer["Topics"][0]["Partitions"]
         return partitions
 
-    def running(self, topic: str) -> dict[int, tuple[tuple[int, ...], ...]]:
-        """The topic's running reassignments as listed: replicas, adding, removing."""
-        indexes = list(self.states(topic))
-        answer = self._controller.controller.ask(
-            "ListPartitionReassignments",
-            TimeoutMs=TIMEOUT_MS,
-            Topics=[{"Name": self._names.real_name(topic), "PartitionIndexes": indexes}],
-        )
-        _refuse_if_any("list reassignments", answer)
-        return {
-            row["PartitionIndex"]: tuple(
-                self._names.own_ids(row[name])
-                for name in ("Replicas", "AddingReplicas", "RemovingReplicas")
-            )
-            for each in answer["Topics"]
-            for row in each["Partitions"]
-        }
-
     def close(self) -> None:
         """Take the arena's brokers out and delete its topics, in this order.
 
@@ -410,10 +382,6 @@ class Arena(Closing):
     def real_id(self, broker: int) -> int:
         """The id by which the controller knows an arena's broker."""
         return self._names.real_id(broker)
-
-    def _register(self, broker: int, rack: str | None) -> None:
-        real = self._names.real_id(broker)
-        self._controller.register(real, rack, tuple(self._directories(broker)))
 
     def _known(self, broker: int) -> FakeBroker:
         return self._controller.broker(self._names.real_id(broker))
