@@ -26,12 +26,3 @@ def check_rates(rates: Rates, cluster_id: str) -> None:
             f"the rates are of cluster {rates.cluster_id}, and the plan is for cluster {cluster_id}; "
             "measure them there, with --measure 30s"
         )
-
-
-class JudgedBy(Struct, frozen=True):
-    """By which rates it was judged that the copies of a plan come to an end."""
-
-    digest: str
-    """Of the rates."""
-    unknown: int
-    """Partitions that are copied and have no rate: they count as written by nobody."""

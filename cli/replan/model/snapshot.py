@@ -135,6 +135,11 @@ class Snapshot(Struct, frozen=True, dict=True):
         """All registered brokers."""
         return frozenset(b.id for b in self.brokers)
 
+    @cached_property
+    def racks(self) -> Mapping[BrokerId, str | None]:
+        """Of the registered brokers, by id."""
+        return {b.id: b.rack for b in sorted(self.brokers, key=lambda b: b.id)}
+
     def brokers_of_unknown_rack(self) -> frozenset[BrokerId]:
         """Fenced brokers whose rack is not known, of a cluster that has racks: before 4.1 Kafka does not tell it."""
         if all(b.rack is None for b in self.brokers):
@@ -226,12 +231,22 @@ class Snapshot(Struct, frozen=True, dict=True):
 
     def partition(self, wanted: TopicPartition) -> PartitionState | None:
         """One partition as an object; None where it does not exist."""
-        rows = self.topic_rows(wanted.topic)
-        numbers = self.partitions.column("partition").slice(rows.start, len(rows)).to_numpy()
-        at = int(np.searchsorted(numbers, wanted.partition))
-        if at >= len(numbers) or numbers[at] != wanted.partition:
-            return None
-        return next(self.states([rows.start + at]))
+        return self.states_of([wanted]).get(wanted)
+
+    def states_of(self, names: Iterable[TopicPartition]) -> dict[TopicPartition, PartitionState]:
+        """Those of some partitions that exist, as objects."""
+        rows: list[int] = []
+        of_topics: dict[str, tuple[int, Ints]] = {}
+        for topic, partition in names:
+            if topic not in of_topics:
+                there = self.topic_rows(topic)
+                column = self.partitions.column("partition").slice(there.start, len(there))
+                of_topics[topic] = there.start, column.to_numpy()
+            start, numbers = of_topics[topic]
+            at = int(np.searchsorted(numbers, partition))
+            if at < len(numbers) and numbers[at] == partition:
+                rows.append(start + at)
+        return {state.partition: state for state in self.states(rows)}
 
     def leaderless(self) -> Iterator[PartitionState]:
         """The partitions without a leader."""

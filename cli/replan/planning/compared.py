@@ -37,10 +37,9 @@ from replan.planning.comparison.without_effect import without_effect
 from replan.planning.growth import Growth, grown
 from replan.planning.placing.problem import Imbalance, Impossible
 from replan.planning.plans.moves import MoveReason, ReasonKind, move_of
-from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, WarningKind
+from replan.planning.plans.reasons import PlanWarning, Refusal, WarningKind, first_named
 from replan.planning.safety.placing_refusals import OutOfBalance, out_of_balance
 from replan.planning.safety.refusals import SafetyRules
-from replan.wording import NAMES_SHOWN
 
 BALANCED_KINDS = (DifferenceKind.REPLICAS, DifferenceKind.ORDER)
 """What a balance makes of a partition."""
@@ -142,8 +141,7 @@ def compared(placement: Placement, snapshot: Snapshot, rates: Rates | None = Non
 
 def _hidden(snapshot: Snapshot) -> Iterator[PlanWarning]:
     if snapshot.hidden:
-        named: Facts = {"topics": snapshot.hidden[:NAMES_SHOWN], "count": len(snapshot.hidden)}
-        yield PlanWarning(WarningKind.HIDDEN, named)
+        yield PlanWarning(WarningKind.HIDDEN, first_named("topics", snapshot.hidden))
 
 
 def _differing(aligned: Alignment, fixed: Sequence[int] = ()) -> tuple[WantedLists, Unacknowledged]:

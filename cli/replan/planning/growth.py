@@ -47,9 +47,8 @@ from replan.planning.placing.problem import (
     Rule,
 )
 from replan.planning.plans.creates import Create
-from replan.planning.plans.reasons import Facts, Refusal, RefusalRule
+from replan.planning.plans.reasons import Facts, Refusal, RefusalRule, first_named
 from replan.planning.safety.placing_refusals import refusal_of
-from replan.wording import NAMES_SHOWN
 
 
 class Growth(Struct, frozen=True):
@@ -137,8 +136,7 @@ def _lack(topic: str, count: int, rule: TopicRule | None, snapshot: Snapshot) ->
         return Refusal(*first, RefusalRule.NO_PARTITIONS, {})
     running = [str(s.partition) for s in states if s.adding or s.removing]
     if running:
-        facts: Facts = {"partitions": tuple(running[:NAMES_SHOWN]), "count": len(running)}
-        return Refusal(*first, RefusalRule.TOPIC_RUNNING, facts)
+        return Refusal(*first, RefusalRule.TOPIC_RUNNING, first_named("partitions", running))
     factors = sorted({len(s.replicas) for s in states})
     if len(factors) > 1:
         return Refusal(*first, RefusalRule.FACTORS_DIFFER, {"factors": tuple(factors)})

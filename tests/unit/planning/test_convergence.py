@@ -8,7 +8,6 @@ from tests.builders import CLUSTER_ID, move, placement, snapshot, state
 from replan.errors import Exit, WrongCluster
 from replan.model.api import (
     BrokerId,
-    JudgedBy,
     MoveThrottle,
     Rates,
     Side,
@@ -17,6 +16,7 @@ from replan.model.api import (
 )
 from replan.planning.api import (
     SLOTS,
+    JudgedBy,
     Move,
     NeverConverges,
     TooSlow,
@@ -93,9 +93,9 @@ def test_rates_of_another_cluster_are_refused() -> None:
 def test_a_plan_keeps_by_which_rates_it_was_judged() -> None:
     asked = placement({"orders": [[1, 2, 4]]}, throttle=MoveThrottle(100_000))
     seen = snapshot([state([1, 2, 3])])
-    assert make_plan(asked, seen).judged_by is None
+    assert make_plan(asked, seen).convergence is None
     plan = make_plan(asked, seen, rates=written(10))
-    assert plan.judged_by == JudgedBy("d", 0)
+    assert plan.convergence == JudgedBy("d", 0)
     assert loads(dumps(plan), "plan.json") == plan
 
 

@@ -7,7 +7,7 @@ from tests.builders import TOPIC_ID, lists, move
 from tests.unit.reporting.rendered import plan_page
 
 from replan.model.api import BrokerId, MoveThrottle
-from replan.planning.api import CandidateForm, LogMove, Loss, Plan, Recovery, RecoveryMethod, Tail
+from replan.planning.api import Candidate, LogMove, Loss, Plan, Recovery, RecoveryMethod, Tail
 from replan.reporting.api import PlanContext
 
 TIMES = re.compile(
@@ -26,7 +26,7 @@ def test_a_recovery_that_loses_records_is_the_first_thing_that_is_listed() -> No
         method=RecoveryMethod.AGGRESSIVE,
         clean=False,
         leader_epoch=0,
-        said=(CandidateForm(broker=BrokerId(1), alive=False), CandidateForm(broker=BrokerId(2))),
+        candidates=(Candidate(broker=BrokerId(1), alive=False), Candidate(broker=BrokerId(2))),
         loss=Loss.of((Tail(BrokerId(1), 500, 1500),)),
     )
     text = plan_page(replace(NOTHING, recoveries=(lost,)))

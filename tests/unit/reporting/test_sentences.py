@@ -42,9 +42,9 @@ from replan.planning.api import (
     RecoveryMethod,
     RecoveryWish,
     RiskKind,
-    candidate_form,
     candidates,
     chosen_recovery,
+    log_form,
     risks,
 )
 from replan.reporting.api import (
@@ -161,8 +161,9 @@ def test_bytes_cross_racks_where_both_racks_are_known_and_differ(
 def test_an_empty_log_is_said_to_be_one_where_it_is_to_lead() -> None:
     """Kafka deletes the remote segments of a tiered topic then (tests/kafka/test_tiered.py)."""
     found = recovery()
-    empty = tuple(candidate_form(replace(c, log=ReplicaLog(0))) for c in found.candidates)
-    assert "remote storage" in loss_text(replace(found, said=empty))
+    log = log_form(BrokerId(1), ReplicaLog(0))
+    empty = tuple(replace(c, answer=log) for c in found.candidates)
+    assert "remote storage" in loss_text(replace(found, candidates=empty))
     assert "remote storage" not in loss_text(found)
 
 

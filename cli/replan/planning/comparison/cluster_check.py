@@ -78,7 +78,7 @@ def _racks_in_each(
 ) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     """How many racks each list lies in, or could lie in."""
     ids = np.unique(lists[lists != PAD])
-    names = {b.id: b.rack for b in snapshot.brokers}
+    names = snapshot.racks
     codes: dict[str | tuple[int], int] = {}
     of_broker = [codes.setdefault(names.get(b) or (b,), len(codes)) for b in ids.tolist()]
     table = np.array([*of_broker, PAD])

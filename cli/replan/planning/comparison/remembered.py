@@ -15,8 +15,7 @@ from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
 from replan.model.snapshot import RememberedOrder
 from replan.planning.comparison.alignment import Alignment, named_partitions
 from replan.planning.comparison.diff import targets_of
-from replan.planning.plans.reasons import Facts, PlanWarning, WarningKind
-from replan.wording import NAMES_SHOWN
+from replan.planning.plans.reasons import PlanWarning, WarningKind, first_named
 
 
 class Recalled(Struct, frozen=True):
@@ -71,10 +70,7 @@ def goes_on(aligned: Alignment) -> Iterator[PlanWarning]:
     by_partition = still_demoted(aligned)
     if by_partition:
         brokers = tuple(sorted(frozenset().union(*by_partition.values())))
-        named: Facts = {
-            "partitions": tuple(map(str, [*by_partition][:NAMES_SHOWN])),
-            "count": len(by_partition),
-        }
+        named = first_named("partitions", [*by_partition])
         yield PlanWarning(WarningKind.BLACKLIST_STAYS, {"brokers": brokers, **named})
 
 

@@ -17,7 +17,7 @@ from replan.model.snapshot import Snapshot
 from replan.planning.comparison.acknowledged import passed
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.balanced import without_rates
-from replan.planning.plans.reasons import Facts, FactValue, PlanWarning, WarningKind
+from replan.planning.plans.reasons import Facts, FactValue, PlanWarning, WarningKind, first_named
 from replan.wording import NAMES_SHOWN
 
 
@@ -80,9 +80,8 @@ def _balance(aligned: Alignment) -> Iterator[PlanWarning]:
             n for n in _partitions_of(ruled, aligned.snapshot) if n not in rates.bytes_per_second
         ]
         if unknown:
-            named = tuple(map(str, unknown[:NAMES_SHOWN]))
             yield PlanWarning(
-                WarningKind.RATES_UNKNOWN, at | {"partitions": named, "count": len(unknown)}
+                WarningKind.RATES_UNKNOWN, {**at, **first_named("partitions", unknown)}
             )
 
 

@@ -11,10 +11,9 @@ from replan.planning.comparison.cluster_check import check_cluster
 from replan.planning.making.limits import check_limits, raised
 from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
-from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, WarningKind
+from replan.planning.plans.reasons import PlanWarning, Refusal, WarningKind, first_named
 from replan.planning.recovery.recovery import Recovery
 from replan.planning.safety.plan_laws import require_lawful
-from replan.wording import NAMES_SHOWN
 
 
 def kept_placement(placement: Placement | None, snapshot: Snapshot) -> Placement | None:
@@ -41,16 +40,13 @@ def election_plan(
     check_limits([*moves, *recoveries], raised(limits, allowed))
     warnings: tuple[PlanWarning, ...] = ()
     if not_needed:
-        facts: Facts = {
-            "partitions": tuple(map(str, not_needed[:NAMES_SHOWN])),
-            "count": len(not_needed),
-        }
-        warnings = (PlanWarning(WarningKind.ELECTION_NOT_NEEDED, facts),)
+        named = first_named("partitions", not_needed)
+        warnings = (PlanWarning(WarningKind.ELECTION_NOT_NEEDED, named),)
     plan = Plan(
         cluster_id=snapshot.cluster_id,
         cluster_name=None if placement is None else placement.cluster_name,
         placement_digest=digest,
-        racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
+        racks=snapshot.racks,
         moves=tuple(moves),
         recoveries=recoveries,
         refusals=tuple(refusals),

@@ -18,7 +18,7 @@ from replan.model.names import BrokerId, TopicPartition
 from replan.planning.comparison.alignment import Alignment, declared_lists
 from replan.planning.comparison.chosen import BaseLists
 from replan.planning.feasibility.constraints import RefusedPartitions
-from replan.planning.feasibility.one_partition import Brokers, Case, lacks, simplified
+from replan.planning.feasibility.one_partition import Case, RackOf, lacks, simplified
 from replan.planning.placing.problem import Impossible, Obstacle
 from replan.planning.plans.conflicts import (
     Conflict,
@@ -204,9 +204,9 @@ class _Search(Struct, frozen=True):
             yield self._full(name, refusal)
 
     def _parts(self, case: Case) -> list[ConflictPart]:
-        plain = simplified(case, self.looked_up.brokers)
+        plain = simplified(case, self.looked_up.racks)
         if plain not in self._answers:
-            self._answers[plain] = list(_answers(plain, self.looked_up.brokers))
+            self._answers[plain] = list(_answers(plain, self.looked_up.racks))
         return self._answers[plain]
 
     def _together(self, name: TopicPartition, refusal: Refusal) -> Conflict | None:
@@ -310,13 +310,13 @@ GROUPED_KINDS = (
 """Of these there may be many, each of some brokers, of which several have to change together."""
 
 
-def _answers(case: Case, brokers: Brokers) -> Iterator[ConflictPart]:
+def _answers(case: Case, rack_of: RackOf) -> Iterator[ConflictPart]:
     """What is in the way: all that ends it by itself, where that says it all; else parts that cannot hold, one by one.
 
     A list, or a number of replicas, is no way out where `require` would refuse a shorter one.
     """
     every, strict = case.constraints, replace(case, shrinks=False)
-    if not lacks(case, brokers, every):
+    if not lacks(case, rack_of, every):
         return
     counting = (ConstraintKind.LIST, ConstraintKind.REPLICATION_FACTOR)
     groups = list(_groups(every))
@@ -325,21 +325,21 @@ def _answers(case: Case, brokers: Brokers) -> Iterator[ConflictPart]:
         for group in groups
         if _holds(
             strict if group[0].kind in counting else case,
-            brokers,
+            rack_of,
             [c for c in every if c not in group],
             (),
         )
     ]
-    if lacks(strict, brokers, [c for of in ends for c in of]):
+    if lacks(strict, rack_of, [c for of in ends for c in of]):
         parts = [ends]
     else:
         parts = disjoint(
-            groups, lambda some: _holds(case, brokers, (), [c for of in some for c in of])
+            groups, lambda some: _holds(case, rack_of, (), [c for of in some for c in of])
         )
     for part in parts:
         members = every if part is ends else [c for of in part for c in of]
-        named = [c for of in part for c in _needed(case, brokers, of, members)]
-        yield tuple(named), tuple(lacks(case, brokers, members))
+        named = [c for of in part for c in _needed(case, rack_of, of, members)]
+        yield tuple(named), tuple(lacks(case, rack_of, members))
 
 
 def _groups(every: Sequence[Constraint]) -> Iterator[list[Constraint]]:
@@ -350,29 +350,29 @@ def _groups(every: Sequence[Constraint]) -> Iterator[list[Constraint]]:
 
 
 def _needed(
-    case: Case, brokers: Brokers, group: Sequence[Constraint], members: Sequence[Constraint]
+    case: Case, rack_of: RackOf, group: Sequence[Constraint], members: Sequence[Constraint]
 ) -> list[Constraint]:
     """Those of some alike constraints that are in the way, and how many of them have to go together."""
     if len(group) == 1:
         return list(group)
-    missing = lacks(case, brokers, members)
+    missing = lacks(case, rack_of, members)
     named = [
-        c for c in group if lacks(case, brokers, [o for o in members if o is not c]) != missing
+        c for c in group if lacks(case, rack_of, [o for o in members if o is not c]) != missing
     ]
     others = [c for c in members if c not in named]
-    if not named or lacks(case, brokers, others):
+    if not named or lacks(case, rack_of, others):
         named, others = list(group), [c for c in members if c not in group]
-    alone = [c for c in named if _holds(case, brokers, [o for o in members if o is not c], ())]
+    alone = [c for c in named if _holds(case, rack_of, [o for o in members if o is not c], ())]
     if alone:
         return alone
-    number = fewest(named, partial(_holds, case, brokers, others))
+    number = fewest(named, partial(_holds, case, rack_of, others))
     return [replace(c, together=number) for c in named]
 
 
 def _holds(
-    case: Case, brokers: Brokers, others: Sequence[Constraint], more: Sequence[Constraint]
+    case: Case, rack_of: RackOf, others: Sequence[Constraint], more: Sequence[Constraint]
 ) -> bool:
-    return not lacks(case, brokers, [*others, *more])
+    return not lacks(case, rack_of, [*others, *more])
 
 
 def _conflict(

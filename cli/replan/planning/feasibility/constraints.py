@@ -21,10 +21,9 @@ from replan.planning.comparison.alignment import (
     Alignment,
     DeclaredList,
     declared_lists,
-    named_partitions,
 )
 from replan.planning.comparison.apart import Separated
-from replan.planning.feasibility.one_partition import Brokers, Case
+from replan.planning.feasibility.one_partition import Case, RackOf
 from replan.planning.plans.conflicts import Constraint, ConstraintKind
 from replan.planning.plans.moves import Move
 
@@ -33,7 +32,7 @@ class RefusedPartitions(Struct, frozen=True):
     """What is known of all refused partitions, and of the brokers."""
 
     placement: Placement
-    brokers: Brokers
+    racks: RackOf
     live: frozenset[BrokerId]
     facts: tuple[Constraint, ...]
     """Fenced and cordoned brokers."""
@@ -65,13 +64,11 @@ class RefusedPartitions(Struct, frozen=True):
     ) -> "RefusedPartitions":
         """Look all of it up; `moves`: all that were asked for, with and without room."""
         placement, snapshot = aligned.placement, aligned.snapshot
-        rows = aligned.observed.rows(named_partitions(names)).tolist()
-        states = snapshot.states(at for at in rows if at >= 0)
         topics = sorted({name.topic for name in names})
         registered = sorted(snapshot.brokers, key=lambda b: b.id)
         return cls(
             placement,
-            Brokers({b.id: b.rack for b in registered}),
+            {b.id: b.rack for b in registered},
             frozenset(snapshot.live_brokers()),
             tuple(
                 Constraint(kind, brokers=(b.id,))
@@ -86,7 +83,7 @@ class RefusedPartitions(Struct, frozen=True):
             snapshot.all_settings(),
             aligned.intents.rules,
             aligned.intents.required,
-            {s.partition: s for s in states},
+            snapshot.states_of(names),
             declared_lists(placement, names),
             snapshot.partition_counts(),
             {
@@ -132,7 +129,7 @@ class RefusedPartitions(Struct, frozen=True):
             *(self._keys(name, rule) if not base else ()),
             *([Constraint(ConstraintKind.LIST, number=len(base))] if base else []),
         )
-        racks = {self.brokers.rack.get(b) or b for b in self.live.intersection(held)}
+        racks = {self.racks.get(b) or b for b in self.live.intersection(held)}
         below = entry is not None and entry.below_min_isr
         of_topic = self.held.get(name.topic, ())
         return Case(
@@ -161,7 +158,7 @@ class RefusedPartitions(Struct, frozen=True):
 
     def _unknown_racks(self, rule: TopicRule) -> Iterator[Constraint]:
         if rule.in_rack is None and rule.spread in (Spread.RACK, Spread.IN_RACK):
-            for broker, rack in self.brokers.rack.items():
+            for broker, rack in self.racks.items():
                 if rack is None:
                     yield Constraint(ConstraintKind.WITHOUT_RACK, brokers=(broker,))
 
@@ -181,7 +178,7 @@ class RefusedPartitions(Struct, frozen=True):
         def place(key: str) -> str:
             return str(rule.places.get(key, rule.where))
 
-        racks = self.brokers.rack
+        racks = self.racks
         if rule.brokers is not None:
             named = tuple(b for b, rack in racks.items() if rule.brokers.means(BrokerId(b), rack))
             yield Constraint(ConstraintKind.BROKERS, place("brokers"), named)
@@ -198,7 +195,7 @@ class RefusedPartitions(Struct, frozen=True):
             yield Constraint(
                 ConstraintKind.REPLICAS_PER_RACK,
                 str(rule.place("replicasPerRack")),
-                tuple(b for b, of in self.brokers.rack.items() if of == rack),
+                tuple(b for b, of in self.racks.items() if of == rack),
                 number=number,
                 text=rack,
             )

@@ -22,11 +22,8 @@ CHOOSING = (ConstraintKind.BROKERS, ConstraintKind.IN_RACK)
 CHOOSING_OR_COUNTING = (*CHOOSING, ConstraintKind.REPLICAS_PER_RACK)
 
 
-class Brokers(Struct, frozen=True):
-    """The registered brokers, for all partitions."""
-
-    rack: Mapping[int, str | None]
-    """By id, ascending."""
+RackOf = Mapping[int, str | None]
+"""Of each registered broker; by id, ascending."""
 
 
 class Case(Struct, frozen=True):
@@ -57,12 +54,12 @@ class _Pool(Struct, frozen=True):
     """The brokers whose racks a spread counts."""
 
 
-def lacks(case: Case, brokers: Brokers, under: Collection[Constraint]) -> list[Lack]:
+def lacks(case: Case, rack_of: RackOf, under: Collection[Constraint]) -> list[Lack]:
     """What is missing for the partition under these constraints; nothing where it can be placed."""
     by_kind: dict[ConstraintKind, list[Constraint]] = {kind: [] for kind in ConstraintKind}
     for constraint in under:
         by_kind[constraint.kind].append(constraint)
-    pool = _pool(case, brokers, by_kind)
+    pool = _pool(case, rack_of, by_kind)
     fixed = [
         c.number
         for c in (*by_kind[ConstraintKind.LIST], *by_kind[ConstraintKind.REPLICATION_FACTOR])
@@ -74,7 +71,7 @@ def lacks(case: Case, brokers: Brokers, under: Collection[Constraint]) -> list[L
     factors = fixed[:1] or range(max(least, 1), max(len(pool.able), least, 1) + 1)
     first: list[Lack] = []
     for factor in factors:
-        missing = list(_missing(case, brokers, by_kind, pool, factor))
+        missing = list(_missing(case, rack_of, by_kind, pool, factor))
         if not missing:
             return []
         first = first or missing
@@ -89,21 +86,21 @@ def _per_rack(case: Case) -> list[Constraint]:
 _Found = Mapping[ConstraintKind, Sequence[Constraint]]
 
 
-def _pool(case: Case, brokers: Brokers, by_kind: _Found) -> _Pool:
+def _pool(case: Case, rack_of: RackOf, by_kind: _Found) -> _Pool:
     def named(*kinds: ConstraintKind) -> frozenset[int]:
         return frozenset(b for kind in kinds for c in by_kind[kind] for b in c.brokers)
 
     drained = named(ConstraintKind.DRAINED)
     closed = named(ConstraintKind.FENCED, ConstraintKind.CORDONED)
     full = named(ConstraintKind.NO_ROOM).difference(case.held)
-    registered = frozenset(brokers.rack)
+    registered = frozenset(rack_of)
     listed = bool(by_kind[ConstraintKind.LIST])
     among = registered.intersection(*(c.brokers for kind in CHOOSING for c in by_kind[kind]))
     if per_rack := _per_rack(case):
         among = among.intersection(b for c in per_rack for b in c.brokers)
     others = named(ConstraintKind.APART)
     allowed = (registered if listed else among) - drained
-    unknown = frozenset(b for b in allowed if brokers.rack[b] is None)
+    unknown = frozenset(b for b in allowed if rack_of[b] is None)
     if by_kind[ConstraintKind.SPREAD] and not listed:
         allowed -= unknown - named(ConstraintKind.WITHOUT_RACK)
     must = frozenset(case.base) - drained if listed else frozenset[int]()
@@ -117,7 +114,7 @@ def _pool(case: Case, brokers: Brokers, by_kind: _Found) -> _Pool:
 
 
 def _missing(
-    case: Case, brokers: Brokers, by_kind: _Found, pool: _Pool, factor: int
+    case: Case, rack_of: RackOf, by_kind: _Found, pool: _Pool, factor: int
 ) -> Iterator[Lack]:
     """What is missing for so many replicas."""
     able, unable = pool.able, pool.must - pool.able
@@ -148,23 +145,23 @@ def _missing(
     if by_kind[ConstraintKind.LIST]:
         spread = ""
     if spread:
-        yield from _spread(spread, brokers, pool, factor)
-    yield from _too_few_racks(case, brokers, by_kind, pool, factor, spread)
-    yield from _crowded(case, brokers, by_kind, pool, factor, spread)
+        yield from _spread(spread, rack_of, pool, factor)
+    yield from _too_few_racks(case, rack_of, by_kind, pool, factor, spread)
+    yield from _crowded(case, rack_of, by_kind, pool, factor, spread)
 
 
-def _spread(spread: str, brokers: Brokers, pool: _Pool, factor: int) -> Iterator[Lack]:
-    unknown = [b for b in pool.counted if brokers.rack[b] is None]
+def _spread(spread: str, rack_of: RackOf, pool: _Pool, factor: int) -> Iterator[Lack]:
+    unknown = [b for b in pool.counted if rack_of[b] is None]
     if unknown:
         yield Lack(Shortage.KNOWN_RACKS, len(unknown), 0)
         return
-    sizes = Counter(brokers.rack[b] for b in pool.able)
+    sizes = Counter(rack_of[b] for b in pool.able)
     if spread == Spread.IN_RACK:
         largest = max(sizes.values(), default=0)
         if largest < factor:
             yield Lack(Shortage.BROKERS_IN_ONE_RACK, factor, largest)
         return
-    racks = sorted({brokers.rack[b] or "" for b in pool.counted})
+    racks = sorted({rack_of[b] or "" for b in pool.counted})
     counts = rack_counts(
         Racks([0] * len(racks), [sizes[rack] for rack in racks]), factor, range(len(racks))
     )
@@ -178,13 +175,13 @@ def _spread(spread: str, brokers: Brokers, pool: _Pool, factor: int) -> Iterator
 
 
 def _too_few_racks(
-    case: Case, brokers: Brokers, by_kind: _Found, pool: _Pool, factor: int, spread: str
+    case: Case, rack_of: RackOf, by_kind: _Found, pool: _Pool, factor: int, spread: str
 ) -> Iterator[Lack]:
     """What copies must not take racks away that `require` wants; a broker without a rack counts as one of its own."""
     for required in by_kind[ConstraintKind.REQUIRED_RACKS]:
         least = min(required.number, case.live_racks)
-        kept = {brokers.rack.get(b) or b for b in pool.must}
-        every = {brokers.rack.get(b) or b for b in pool.able}
+        kept = {rack_of.get(b) or b for b in pool.must}
+        every = {rack_of.get(b) or b for b in pool.able}
         most = (
             1
             if spread == Spread.IN_RACK
@@ -197,11 +194,11 @@ def _too_few_racks(
 
 
 def _crowded(
-    case: Case, brokers: Brokers, by_kind: _Found, pool: _Pool, factor: int, spread: str
+    case: Case, rack_of: RackOf, by_kind: _Found, pool: _Pool, factor: int, spread: str
 ) -> Iterator[Lack]:
     """What the topic has more than its brokers may hold, if all its partitions are like this one."""
     for ruled in by_kind[ConstraintKind.MAX_REPLICAS_PER_BROKER]:
-        partitions, may = ruled.available, _may_hold(case, brokers, by_kind, pool, ruled)
+        partitions, may = ruled.available, _may_hold(case, rack_of, by_kind, pool, ruled)
         wanted = {c.text: c.number for c in by_kind[ConstraintKind.REPLICAS_PER_RACK]}
         able = list(may.values())
         if spread == Spread.RACK and may:
@@ -219,7 +216,7 @@ def _crowded(
 
 
 def _may_hold(
-    case: Case, brokers: Brokers, by_kind: _Found, pool: _Pool, ruled: Constraint
+    case: Case, rack_of: RackOf, by_kind: _Found, pool: _Pool, ruled: Constraint
 ) -> Counter[str]:
     """How many replicas of the topic the brokers of each rack may hold together; those without one as of a rack."""
     kinds = (ConstraintKind.FENCED, ConstraintKind.CORDONED)
@@ -228,11 +225,11 @@ def _may_hold(
     holds, may = dict(case.of_topic), Counter[str]()
     for broker in pool.counted - others:
         takes = holds.get(broker, 0) if broker in closed else ruled.available
-        may[brokers.rack[broker] or ""] += min(ruled.number, takes)
+        may[rack_of[broker] or ""] += min(ruled.number, takes)
     return may
 
 
-def simplified(case: Case, brokers: Brokers) -> Case:
+def simplified(case: Case, rack_of: RackOf) -> Case:
     """The same case for brokers that are alike: many partitions then share one, and its answer.
 
     Brokers are alike that no constraint names, of one rack where racks count, and that the same keys choose.
@@ -242,7 +239,7 @@ def simplified(case: Case, brokers: Brokers) -> Case:
     choosing = [frozenset(c.brokers) for c in case.constraints if c.kind in CHOOSING_OR_COUNTING]
     by_rack = not kinds.isdisjoint((ConstraintKind.SPREAD, ConstraintKind.REQUIRED_RACKS))
     alike: dict[tuple[str | None, tuple[bool, ...]], list[int]] = {}
-    for broker, rack in brokers.rack.items():
+    for broker, rack in rack_of.items():
         if broker not in named:
             chosen = tuple(broker in of for of in choosing)
             alike.setdefault((rack if by_rack else None, chosen), []).append(broker)

@@ -4,7 +4,7 @@ A reassignment that already converges to the declared list is no drift; it is co
 is declared, or that `recovery` is to give a leader, and has none is drift, whatever its list: nobody can use it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from itertools import starmap
 from typing import NamedTuple
 
@@ -47,10 +47,9 @@ from replan.planning.plans.log_dirs import (
     log_dir_balance,
     log_drains,
 )
-from replan.planning.plans.reasons import Facts, PlanWarning, WarningKind
+from replan.planning.plans.reasons import PlanWarning, WarningKind, first_named
 from replan.planning.plans.standing_throttles import ThrottleSetting, standing_differences
 from replan.planning.safety.placing_refusals import OutOfBalance
-from replan.wording import NAMES_SHOWN
 
 
 class Drift(Struct, frozen=True):
@@ -280,10 +279,9 @@ def _leaderless(
         _List(p.partition, kind, p.replicas, p.replicas, None)
         for p in snapshot.states(np.flatnonzero(without & declared).tolist())
     ]
-    others = np.flatnonzero(without & ~declared).tolist()
-    names = tuple(str(p.partition) for p in snapshot.states(others[:NAMES_SHOWN]))
-    facts: Facts = {"partitions": names, "count": len(others)}
-    return lost, [PlanWarning(WarningKind.LEADERLESS, facts)] if others else []
+    others = snapshot.states(np.flatnonzero(without & ~declared).tolist())
+    named = first_named("partitions", [p.partition for p in others])
+    return lost, [PlanWarning(WarningKind.LEADERLESS, named)] if named["count"] else []
 
 
 def _to_recover(aligned: Alignment) -> Flags:
@@ -304,7 +302,7 @@ def _absent_leaders(comparison: Comparison) -> Iterator[_List]:
 
 
 def _of_lists(lists: Sequence[_List], snapshot: Snapshot) -> Iterator[Difference]:
-    states = _states(snapshot, [difference.name for difference in lists])
+    states = snapshot.states_of(difference.name for difference in lists)
     live = snapshot.live_brokers()
     for difference in lists:
         rule = _rule(difference, states.get(difference.name), live, snapshot)
@@ -317,25 +315,6 @@ def _of_lists(lists: Sequence[_List], snapshot: Snapshot) -> Iterator[Difference
             observed=observed,
             leader=difference.leader,
         )
-
-
-def _states(
-    snapshot: Snapshot, names: list[TopicPartition]
-) -> Mapping[TopicPartition, PartitionState]:
-    """What is observed of partitions that there are."""
-    first: dict[str, range] = {
-        topic: snapshot.topic_rows(topic) for topic in {n.topic for n in names}
-    }
-    numbers = snapshot.partitions.column("partition").to_numpy()
-    rows = []
-    for name in names:
-        of_topic = first[name.topic]
-        at = of_topic.start + int(
-            np.searchsorted(numbers[of_topic.start : of_topic.stop], name.partition)
-        )
-        if at < of_topic.stop and numbers[at] == name.partition:
-            rows.append(at)
-    return {state.partition: state for state in snapshot.states(rows)}
 
 
 def _rule(

@@ -14,8 +14,9 @@ from msgspec import Struct
 from replan.errors import UnsafePlan
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.rates import JudgedBy, Rates, check_rates
+from replan.model.rates import Rates, check_rates
 from replan.planning.plans.moves import Move
+from replan.planning.plans.plan import JudgedBy
 from replan.planning.plans.requests import SLOTS
 from replan.wording import NAMES_SHOWN, capped, count
 

@@ -25,7 +25,7 @@ from replan.planning.findings.health import brokers_down, unclean_topics
 from replan.planning.making.required_racks import RequiredRacks
 from replan.planning.plans.log_dirs import LogDrains
 from replan.planning.plans.moves import Move, ReasonKind
-from replan.planning.plans.reasons import Facts, PlanWarning, WarningKind
+from replan.planning.plans.reasons import Facts, PlanWarning, WarningKind, first_named
 from replan.planning.plans.standing_throttles import unread_brokers, without_replicas
 from replan.wording import NAMES_SHOWN
 
@@ -106,7 +106,7 @@ def _min_isr_above_replicas(
             alike.setdefault((m, replicas), []).append(topic)
     for (m, replicas), topics in sorted(alike.items()):
         facts: Facts = {"minInsyncReplicas": m, "replicas": replicas}
-        listed: Facts = {"topics": tuple(topics[:NAMES_SHOWN]), "count": len(topics)}
+        listed = first_named("topics", topics)
         yield PlanWarning(WarningKind.MIN_ISR_ABOVE_REPLICAS, {**facts, **listed})
 
 
@@ -115,7 +115,7 @@ def _acknowledged(
 ) -> Iterator[PlanWarning]:
     for entry, names in unacknowledged.acknowledged:
         facts: Facts = {"where": str(entry.where), "reason": entry.reason, "expires": entry.expires}
-        listed: Facts = {"partitions": tuple(map(str, names[:NAMES_SHOWN])), "count": len(names)}
+        listed = first_named("partitions", names)
         yield PlanWarning(WarningKind.ACKNOWLEDGED, {**facts, **listed})
     for entry in placement.acknowledged:
         if passed(entry.expires, snapshot):
@@ -148,15 +148,14 @@ def _awaited(snapshot: Snapshot) -> Iterator[PlanWarning]:
             alike.setdefault(waits_for, []).append(str(state.partition))
     for waits_for, names in alike.items():
         facts: Facts = {"why": str(waits_for.why), "brokers": waits_for.brokers}
-        listed: Facts = {"partitions": tuple(names[:NAMES_SHOWN]), "count": len(names)}
+        listed = first_named("partitions", names)
         yield PlanWarning(WarningKind.AWAITED, {**facts, **listed})
 
 
 def _unclean(snapshot: Snapshot) -> Iterator[PlanWarning]:
     topics = unclean_topics(snapshot)
     if topics:
-        facts: Facts = {"topics": topics[:NAMES_SHOWN], "count": len(topics)}
-        yield PlanWarning(WarningKind.UNCLEAN_ELECTION, facts)
+        yield PlanWarning(WarningKind.UNCLEAN_ELECTION, first_named("topics", topics))
 
 
 def _fewer_racks(racks: RequiredRacks, moves: Sequence[Move]) -> Iterator[PlanWarning]:
@@ -169,7 +168,7 @@ def _fewer_racks(racks: RequiredRacks, moves: Sequence[Move]) -> Iterator[PlanWa
             by_place.setdefault(where, []).append(str(move.partition))
     for (place, least), partitions in sorted(by_place.items()):
         facts: Facts = {"where": place, "racks": least}
-        listed: Facts = {"partitions": tuple(partitions[:NAMES_SHOWN]), "count": len(partitions)}
+        listed = first_named("partitions", partitions)
         yield PlanWarning(WarningKind.FEWER_RACKS, {**facts, **listed})
 
 
@@ -199,7 +198,7 @@ def _narrowed(
         ):
             by_number.setdefault(f"{after} instead of {before}", []).append(str(move.partition))
     for number, partitions in sorted(by_number.items()):
-        listed: Facts = {"partitions": tuple(partitions[:NAMES_SHOWN]), "count": len(partitions)}
+        listed = first_named("partitions", partitions)
         yield PlanWarning(WarningKind.RACKS_LEFT, {"racks": number, **listed})
 
 

@@ -139,9 +139,9 @@ def plan_of(
         *stage.refusals,
         *log_dirs.refused,
     ]
-    judged_by = None
+    convergence = None
     if rates is not None:
-        judged_by = check_convergence(
+        convergence = check_convergence(
             changes.moves, placement.move_throttle, rates, snapshot.cluster_id
         )
     chosen = comparison.wanted.chosen
@@ -149,11 +149,11 @@ def plan_of(
         cluster_id=snapshot.cluster_id,
         cluster_name=placement.cluster_name,
         placement_digest=placement.digest,
-        racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
+        racks=snapshot.racks,
         silent=tuple(sorted(snapshot.silent)),
         moves=tuple(move for move, _ in judged),
         **changes.by_kind,
-        judged_by=judged_by,
+        convergence=convergence,
         throttle=placement.move_throttle,
         refusals=tuple(refused),
         conflicts=conflicts(aligned, refused, [move for move, _ in moves.safe], chosen),
@@ -383,7 +383,7 @@ def _lookups(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId
         {t: {e.broker: e for e in entries if blacklist_reaches(e, t)} for t in topics},
         {e.broker: e for e in placement.replica_blacklist},
         last_leaders(placement, snapshot),
-        {b.id: b.rack for b in snapshot.brokers},
+        snapshot.racks,
     )
 
 

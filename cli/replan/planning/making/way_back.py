@@ -12,7 +12,7 @@ first of a list while that one is in sync: what another one led before is named.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby, starmap
+from itertools import chain, starmap
 
 from msgspec import Struct, field
 
@@ -27,10 +27,9 @@ from replan.planning.making.limits import check_limits
 from replan.planning.plans.moves import Move, MoveReason, ObservedMove, ReasonKind, move_of
 from replan.planning.plans.origins import Grown, Origin
 from replan.planning.plans.plan import Plan
-from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, WarningKind
+from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, WarningKind, first_named
 from replan.planning.plans.standing_throttles import ThrottleSetting, value_of
 from replan.planning.safety.refusals import SafetyRules
-from replan.wording import NAMES_SHOWN
 
 
 class WayBack(Struct, frozen=True, kw_only=True):
@@ -65,7 +64,10 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
     refused: list[Refusal] = []
     changed: list[TopicPartition] = []
     led_on: list[TopicPartition] = []
-    for origin, state in _origins_there(wanted.origins, snapshot):
+    origins = sorted(wanted.origins, key=lambda o: o.partition)
+    states = snapshot.states_of(origin.partition for origin in origins)
+    for origin in origins:
+        state = states.get(origin.partition)
         if state is None or state.topic_id != origin.topic_id or not origin.leads_to(state):
             changed.append(origin.partition)
             continue
@@ -92,7 +94,7 @@ def way_back(wanted: WayBack, snapshot: Snapshot) -> Plan:
         cluster_id=snapshot.cluster_id,
         cluster_name=wanted.cluster_name,
         placement_digest=wanted.digest,
-        racks={b.id: b.rack for b in sorted(snapshot.brokers, key=lambda b: b.id)},
+        racks=snapshot.racks,
         silent=tuple(sorted(snapshot.silent)),
         moves=tuple(admission_order(judged)),
         throttle=wanted.throttle,
@@ -109,22 +111,6 @@ def _settings_back(wanted: WayBack, snapshot: Snapshot) -> Iterator[ThrottleSett
         value = value_of(change.setting, snapshot)
         if change.is_after(value) and not change.is_before(value):
             yield ThrottleSetting.of(change.setting, value, change.before)
-
-
-def _origins_there(
-    origins: Iterable[Origin], snapshot: Snapshot
-) -> Iterator[tuple[Origin, PartitionState | None]]:
-    """Each with what is observed of it, by topic and partition."""
-    ordered = sorted(origins, key=lambda o: o.partition)
-    rows = dict[TopicPartition, int]()
-    for topic, group in groupby(ordered, key=lambda o: o.partition.topic):
-        there = snapshot.topic_rows(topic)
-        numbers = snapshot.partitions.column("partition").slice(there.start, len(there))
-        at = dict(zip(numbers.to_pylist(), there, strict=True))
-        named = (o.partition for o in group)
-        rows.update({n: at[n.partition] for n in named if n.partition in at})
-    states = dict(zip(rows, snapshot.states(rows.values()), strict=True))
-    yield from ((o, states.get(o.partition)) for o in ordered)
 
 
 def _move(
@@ -144,8 +130,7 @@ def _move(
 
 def _stays(kind: WarningKind, partitions: Sequence[TopicPartition | str]) -> Iterator[PlanWarning]:
     if partitions:
-        named = tuple(str(name) for name in partitions[:NAMES_SHOWN])
-        yield PlanWarning(kind, {"partitions": named, "count": len(partitions)})
+        yield PlanWarning(kind, first_named("partitions", partitions))
 
 
 def _warnings(wanted: WayBack, snapshot: Snapshot, *, goes_back: bool) -> Iterator[PlanWarning]:

@@ -15,12 +15,11 @@ from typing import Any
 from msgspec import field
 from msgspec.structs import replace
 
-from replan.documents.typed import Form
+from replan.documents.typed import Form, Int32, Text
 from replan.errors import Exit
 from replan.model.declared.placement import MoveThrottle
 from replan.model.declared.policy import Measure
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.rates import JudgedBy
 from replan.planning.change import Change, PlannedStep
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.creates import Create
@@ -55,6 +54,15 @@ class BesideMoves(Form, frozen=True, kw_only=True):
         return [*chain.from_iterable(self.by_kind.values())]
 
 
+class JudgedBy(Form, frozen=True):
+    """By which rates it was judged that the copies of a plan come to an end."""
+
+    digest: Text = field(name="rates")
+    """sha256 of what the rates say."""
+    unknown: Int32
+    """Partitions that are copied and have no rate: they count as written by nobody."""
+
+
 class Plan(BesideMoves, frozen=True):
     """Moves in the order in which they are admitted, and all that is needed to perform them safely."""
 
@@ -74,8 +82,8 @@ class Plan(BesideMoves, frozen=True):
     """Partitions whose original order only the leader blacklist changes: it is journalled before the change."""
     allowed: Mapping[Measure, int] = field(default_factory=dict)
     """Limits of the placement that were raised for this plan alone."""
-    judged_by: JudgedBy | None = None
-    """By which rates it was judged that its copies end; None: it was not."""
+    convergence: JudgedBy | None = None
+    """None: it was not judged whether its copies end."""
     placement_commit: str = ""
     """The commit of git that the placement was read from; empty where it was read from files."""
     silent: Replicas = ()

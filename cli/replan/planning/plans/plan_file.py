@@ -32,10 +32,9 @@ from replan.errors import BadFile
 from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.declared.policy import Measure
 from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
-from replan.model.rates import JudgedBy
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.moves import Move, MoveReason, StandaloneElection
-from replan.planning.plans.plan import BesideMoves, Plan
+from replan.planning.plans.plan import BesideMoves, JudgedBy, Plan
 from replan.planning.plans.reasons import PlanWarning, Refusal
 
 PLAN_FORMAT_VERSION = 1
@@ -109,15 +108,6 @@ class ThrottleForm(Form, frozen=True):
         _check_brokers(self.brokers)
 
 
-class ConvergenceForm(Form, frozen=True):
-    """By which rates it was judged that the copies end."""
-
-    rates: Text
-    """sha256 of what the rates say."""
-    unknown: Int32
-    """Partitions that are copied and have no rate."""
-
-
 BESIDE_MOVES = dict(
     zip(BesideMoves.__struct_fields__, BesideMoves.__struct_encode_fields__, strict=True)
 )
@@ -143,7 +133,7 @@ class PlanForm(BesideMoves, frozen=True, kw_only=True):
     """Live brokers that did not say what they hold, so that sizes there are not known."""
     throttle: ThrottleForm | None
     """Rates for the copies; null where none is declared."""
-    convergence: ConvergenceForm | None = None
+    convergence: JudgedBy | None = None
     """By which produce rates it was judged that the copies end at their throttle."""
     allowed: dict[Measure, Int64] = msgspec.field(default_factory=dict)
     """Limits of the placement that were raised for this plan alone (`--allow`)."""
@@ -278,9 +268,6 @@ def _form_of(plan: Plan) -> PlanForm:
         kind="replan.plan",
         brokers={str(b): rack for b, rack in sorted(plan.racks.items())},
         throttle=_throttle(plan.throttle),
-        convergence=None
-        if plan.judged_by is None
-        else ConvergenceForm(plan.judged_by.digest, plan.judged_by.unknown),
         allowed=dict(sorted(plan.allowed.items())),
         reasons=tuple(reasons),
         topics=tuple(
@@ -319,9 +306,6 @@ def _plan_of(form: PlanForm) -> Plan:
             },
             throttle.keep,
         ),
-        judged_by=None
-        if form.convergence is None
-        else JudgedBy(form.convergence.rates, form.convergence.unknown),
         allowed=form.allowed,
         remember=frozenset(
             TopicPartition(row.topic, row.partition) for row in form.moves if row.remember

@@ -5,7 +5,7 @@ in a plan file, too: neither is written down a second time.
 """
 # ruff: noqa: ISC004 - a comma that is missing between a name and its words is a member that cannot be made
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from string import Formatter
@@ -18,7 +18,7 @@ from replan.model.declared.policy import Measure
 from replan.model.declared.rules import BalanceMeasure
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.available import Awaited, BrokerDown, Comeback, Unavailable
-from replan.wording import WordedName, capped, count, left_out
+from replan.wording import NAMES_SHOWN, WordedName, capped, count, left_out
 
 
 class RefusalRule(WordedName):
@@ -613,6 +613,11 @@ class PlanWarning(Form, frozen=True):
     def __str__(self) -> str:
         """One line, complete in itself."""
         return _sentence(self.kind, self.facts)
+
+
+def first_named(noun: str, names: Sequence[object]) -> Facts:
+    """The first of `partitions` or `topics`, and how many there are."""
+    return {noun: tuple(map(str, names[:NAMES_SHOWN])), "count": len(names)}
 
 
 def left_out_text(refusals: Iterable[Refusal]) -> str:

@@ -8,29 +8,46 @@ they have beyond it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 
-from msgspec import Struct
+from msgspec import field
 from msgspec.structs import replace
 
 from replan.documents.typed import BrokerIds, Form, Int64, ValidBrokerId
 from replan.model.names import BrokerId
 from replan.model.partition import PartitionState
 from replan.model.replica_logs import ProbedLog, ProbedLogs, ReplicaLog
+from replan.planning.recovery.log_forms import LogForm, log_form, read_log
 
 
-class Candidate(Struct, frozen=True):
-    """One replica."""
+class Candidate(Form, frozen=True, kw_only=True, dict=True):
+    """One replica of a partition without a leader."""
 
-    broker: BrokerId
-    alive: bool
+    broker: ValidBrokerId
+    alive: bool = True
     registered: bool = True
-    log: ProbedLog | None = None
-    """None where it was not asked, as it is not live."""
     eligible: bool = False
     """In the ISR or the ELR: it has every acknowledged record, and Kafka elects it as soon as it is back."""
     last_known_leader: bool = False
-    earlier_log: ReplicaLog | None = None
+    answer: LogForm | None = field(default=None, name="log")
+    """What it says of its log; none where it was not asked, as it is not live."""
+    earlier: LogForm | None = field(default=None, name="earlierLog")
     """What an earlier snapshot knew of its log, where nothing is known now."""
+
+    def __post_init__(self) -> None:
+        if self.earlier is not None and self.earlier.problem is not None:
+            raise ValueError(".earlierLog: expected an `end`")
+
+    @cached_property
+    def log(self) -> ProbedLog | None:
+        """The same; None where it was not asked."""
+        return None if self.answer is None else read_log(self.answer)
+
+    @cached_property
+    def earlier_log(self) -> ReplicaLog | None:
+        """What an earlier snapshot knew of it."""
+        log = None if self.earlier is None else read_log(self.earlier)
+        return log if isinstance(log, ReplicaLog) else None
 
     @property
     def known_log(self) -> ReplicaLog | None:
@@ -91,17 +108,16 @@ def candidates(
     ranked: list[Candidate] = []
     for b in state.replicas:
         log, before = logs.get(b) if b in live else None, (earlier_logs or {}).get(b)
-        earlier = before if isinstance(before, ReplicaLog) else None
-        now = isinstance(log, ReplicaLog)
+        earlier = isinstance(before, ReplicaLog) and not isinstance(log, ReplicaLog)
         ranked.append(
             Candidate(
                 broker=b,
                 alive=b in live,
                 registered=b in registered,
-                log=log,
                 eligible=b in eligible,
                 last_known_leader=b in state.last_known_elr,
-                earlier_log=None if now else earlier,
+                answer=None if log is None else log_form(b, log),
+                earlier=log_form(b, before) if earlier and before else None,
             )
         )
     return tuple(ranked)

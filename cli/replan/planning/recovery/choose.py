@@ -18,7 +18,6 @@ from msgspec import Struct
 from replan.model.names import BrokerId, led_by
 from replan.model.partition import PartitionState
 from replan.planning.recovery.candidates import Candidate, best_candidate, loss
-from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import Recovery, RecoveryMethod
 
 
@@ -165,5 +164,5 @@ def _recovery(
         leader_epoch=state.leader_epoch,
         wait_seconds=wish.wait_seconds,
         bytes=state.bytes,
-        said=tuple(map(candidate_form, ranked)),
+        candidates=ranked,
     )

@@ -1,4 +1,4 @@
-"""Probed logs and candidates as snapshots and plans write them: the forms, there and back."""
+"""Probed logs as snapshots and plans write them: the form, there and back."""
 
 from typing import Annotated
 
@@ -13,7 +13,6 @@ from replan.model.replica_logs import (
     ProbeProblem,
     ReplicaLog,
 )
-from replan.planning.recovery.candidates import Candidate
 
 Epoch = Annotated[int, msgspec.Meta(ge=NO_LEADER_EPOCH, le=2**31 - 1)]
 
@@ -69,54 +68,4 @@ def read_log(form: LogForm) -> ProbedLog:
         high_watermark=form.high_watermark,
         leader_epoch=form.leader_epoch,
         epochs=dict(form.epochs),
-    )
-
-
-class CandidateForm(Form, frozen=True, kw_only=True):
-    """One replica of a partition without a leader."""
-
-    broker: ValidBrokerId
-    alive: bool = True
-    registered: bool = True
-    eligible: bool = False
-    """In the ISR or the eligible leader replicas."""
-    last_known_leader: bool = False
-    log: LogForm | None = None
-    earlier_log: LogForm | None = None
-    """What an earlier snapshot knew of its log, where nothing is known now."""
-
-    def __post_init__(self) -> None:
-        if self.earlier_log is not None and self.earlier_log.problem is not None:
-            raise ValueError(".earlierLog: expected an `end`")
-
-
-def candidate_form(candidate: Candidate) -> CandidateForm:
-    """A candidate as it is written."""
-    return CandidateForm(
-        broker=candidate.broker,
-        alive=candidate.alive,
-        registered=candidate.registered,
-        eligible=candidate.eligible,
-        last_known_leader=candidate.last_known_leader,
-        log=_log_form(candidate.broker, candidate.log),
-        earlier_log=_log_form(candidate.broker, candidate.earlier_log),
-    )
-
-
-def _log_form(broker: BrokerId, log: ProbedLog | None) -> LogForm | None:
-    return None if log is None else log_form(broker, log)
-
-
-def read_candidate(form: CandidateForm) -> Candidate:
-    """A candidate as it was written."""
-    log = None if form.log is None else read_log(form.log)
-    earlier_log = None if form.earlier_log is None else read_log(form.earlier_log)
-    return Candidate(
-        form.broker,
-        form.alive,
-        form.registered,
-        log,
-        form.eligible,
-        form.last_known_leader,
-        earlier_log if isinstance(earlier_log, ReplicaLog) else None,
     )

@@ -1,14 +1,11 @@
 """A partition that is to be led again, as a plan holds it: what was found, who is to lead, and what that loses."""
 
-from functools import cached_property
-
 from msgspec import field
 
 from replan.documents.typed import Form, Int32, Int64, ReplicaList, Text, once_each
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition
 from replan.planning.change import PlannedStep, Rank
 from replan.planning.recovery.candidates import Candidate, Loss
-from replan.planning.recovery.log_forms import CandidateForm, read_candidate
 from replan.wording import WordedName
 
 
@@ -25,7 +22,7 @@ class RecoveryMethod(WordedName):
     """The one that was named."""
 
 
-class Recovery(Form, PlannedStep, frozen=True, kw_only=True, dict=True):
+class Recovery(Form, PlannedStep, frozen=True, kw_only=True):
     """One partition without a leader, and who is to lead it."""
 
     rank = Rank.LEADERLESS
@@ -51,20 +48,15 @@ class Recovery(Form, PlannedStep, frozen=True, kw_only=True, dict=True):
     """Of its largest replica, as far as known."""
     loss: Loss
     """What it loses, at least: the records of all tails, each once."""
-    said: tuple[CandidateForm, ...] = field(name="candidates")
+    candidates: tuple[Candidate, ...]
     """What its replicas said of their logs, in the order of the list."""
 
     def __post_init__(self) -> None:
         once_each(original=self.original, order=self.order)
         if not set(self.order) <= set(self.original):
             raise ValueError(".order: it names a broker that is not in `original`")
-        if tuple(c.broker for c in self.said) != self.original:
+        if tuple(c.broker for c in self.candidates) != self.original:
             raise ValueError(".candidates: expected the brokers of `original`, in that order")
-
-    @cached_property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """Its replicas with what they said, in the order of the list."""
-        return tuple(map(read_candidate, self.said))
 
     @property
     def partition(self) -> TopicPartition:

@@ -82,7 +82,7 @@ def only_what_was_asked(
         yield not_asked_for(
             "the plan", f"it is for cluster {plan.cluster_id}, not {snapshot.cluster_id}"
         )
-    if dict(plan.racks) != {b.id: b.rack for b in snapshot.brokers}:
+    if plan.racks != snapshot.racks:
         yield not_asked_for("the plan", "its brokers and racks are not those of the snapshot")
     for move, state in judged:
         name = move.partition

@@ -25,7 +25,6 @@ from replan.planning.elections.preferred import PreferredElections
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.reasons import Refusal, left_out_text
 from replan.planning.recovery.candidates import Candidate, Tail, best_candidate, parting
-from replan.planning.recovery.log_forms import candidate_form
 from replan.planning.recovery.recovery import RecoveryMethod
 from replan.reporting.json_report import json_report
 from replan.wording import NAMES_SHOWN, capped, count, duration, size
@@ -475,7 +474,7 @@ def _tails(tails: Sequence[Tail]) -> object:
 
 def _candidates(ranked: Sequence[Candidate]) -> object:
     leading = best_candidate(ranked)
-    return [to_builtins(candidate_form(c)) | _against(leading, c) for c in ranked] or None
+    return [to_builtins(c) | _against(leading, c) for c in ranked] or None
 
 
 def _against(leading: Candidate | None, candidate: Candidate) -> RecoveryRow:

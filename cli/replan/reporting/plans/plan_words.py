@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from replan.applying.settings import Settings
 from replan.model.declared.placement import SideRates
-from replan.model.rates import JudgedBy
 from replan.planning.findings.risks import RiskKind, risks
 from replan.planning.plans.moves import Move
-from replan.planning.plans.plan import Plan
+from replan.planning.plans.plan import JudgedBy, Plan
 from replan.planning.plans.plan_file import digest
 from replan.planning.plans.preview import estimate
 from replan.planning.plans.reasons import PlanWarning, WarningKind, left_out_text
@@ -196,7 +195,7 @@ def throttle_text(plan: Plan) -> str:
         else f"; at least {duration(cost.seconds)} (broker {cost.busiest})"
     )
     kept = "; stays in place at the end" if plan.throttle.keep else ""
-    ends = _convergence(plan.judged_by)
+    ends = _convergence(plan.convergence)
     return f"Throttle {rate(plan.throttle.rate)}{' (' + own + ')' if own else ''}{least}{kept}; {ends}."
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import highspy
 
-from replan.planning.api import Brokers, Case, Constraint, ConstraintKind
+from replan.planning.api import Case, Constraint, ConstraintKind, RackOf
 
 Variables = "dict[int, highspy.highs.highs_var]"
 
@@ -18,7 +18,7 @@ class Question:
     """A partition, and the constraints that hold."""
 
     case: Case
-    brokers: Brokers
+    racks: RackOf
     under: Collection[Constraint]
 
     def of(self, kind: ConstraintKind) -> list[Constraint]:
@@ -37,7 +37,7 @@ class Question:
 
     def allowed(self) -> set[int]:
         """Registered brokers that the rule names and that are not drained."""
-        found = set(self.brokers.rack) - self.drained
+        found = set(self.racks) - self.drained
         named = self.of(ConstraintKind.BROKERS)
         return found & set(named[0].brokers) if named and not self.listed else found
 
@@ -54,10 +54,10 @@ class Question:
         return found[0].number if found else None
 
 
-def can_be_placed(case: Case, brokers: Brokers, under: Collection[Constraint]) -> bool:
+def can_be_placed(case: Case, racks: RackOf, under: Collection[Constraint]) -> bool:
     """Whether there is a list of any length that keeps the constraints, with or without a new replica."""
-    asked = Question(case, brokers, under)
-    most = len({*brokers.rack, *case.held, *case.base})
+    asked = Question(case, racks, under)
+    most = len({*racks, *case.held, *case.base})
     return any(
         _solved(asked, factor, grows=grows)
         for factor in range(1, most + 1)
@@ -66,7 +66,7 @@ def can_be_placed(case: Case, brokers: Brokers, under: Collection[Constraint]) -
 
 
 def _solved(asked: Question, factor: int, *, grows: bool) -> bool:
-    case, racks = asked.case, asked.brokers.rack
+    case, racks = asked.case, asked.racks
     if not _long_enough(asked, factor):
         return False
     minimum = asked.number(ConstraintKind.MIN_INSYNC_REPLICAS)

@@ -6,10 +6,10 @@ from tests.profiles import examples
 from tests.unit.planning.feasibility.exact_case import can_be_placed
 
 from replan.planning.api import (
-    Brokers,
     Case,
     Constraint,
     ConstraintKind,
+    RackOf,
     disjoint,
     irreducible,
     lacks,
@@ -27,7 +27,7 @@ ONE_BROKER = (
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Case, Brokers]:
+def cases(draw: st.DrawFn) -> tuple[Case, RackOf]:
     """A partition by a rule or with a list, on up to six brokers; every kind of constraint, and often too much."""
     count = draw(st.integers(1, 6))
     ids = list(range(1, count + 1))
@@ -64,13 +64,13 @@ def cases(draw: st.DrawFn) -> tuple[Case, Brokers]:
         found.append(Constraint(ConstraintKind.REPLICATION_FACTOR, "p:3:1", number=factor))
     live = draw(st.integers(0, 3))
     below = draw(st.booleans())
-    return Case(held, base, below, live, tuple(found)), Brokers(racks)
+    return Case(held, base, below, live, tuple(found)), racks
 
 
 @EXAMPLES
 @given(cases())
 def test_every_conflict_is_infeasible_alone_and_feasible_without_any_one_of_its_constraints(
-    given_: tuple[Case, Brokers],
+    given_: tuple[Case, RackOf],
 ) -> None:
     case, brokers = given_
     feasible = can_be_placed(case, brokers, case.constraints)
@@ -87,7 +87,7 @@ def test_every_conflict_is_infeasible_alone_and_feasible_without_any_one_of_its_
 @EXAMPLES
 @given(cases())
 def test_partitions_that_count_as_alike_have_the_same_conflicts(
-    given_: tuple[Case, Brokers],
+    given_: tuple[Case, RackOf],
 ) -> None:
     case, brokers = given_
     plain = simplified(case, brokers)
