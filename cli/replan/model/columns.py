@@ -16,6 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow._compute import SetLookupOptions, call_function
 
+from replan.model.names import Replicas, replicas
+
 Matrix = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -142,17 +144,18 @@ def members_of(lists: Matrix, others: Matrix) -> Flags:
 def same_width(left: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
     """Both matrices padded to the wider of the two."""
     width = max(left.shape[1], right.shape[1])
-    return _widened(left, width), _widened(right, width)
+    return widened(left, width), widened(right, width)
 
 
-def _widened(matrix: Matrix, width: int) -> Matrix:
-    if matrix.shape[1] == width:
+def widened(matrix: Matrix, width: int) -> Matrix:
+    """Padded to room for lists so long."""
+    if matrix.shape[1] >= width:
         return matrix
     wide = np.full((len(matrix), width), PAD, dtype=np.int32)
     wide[:, : matrix.shape[1]] = matrix
     return wide
 
 
-def list_in_row(matrix: Matrix, index: int) -> tuple[int, ...]:
+def list_in_row(matrix: Matrix, index: int) -> Replicas:
     """One row without its padding."""
-    return tuple(int(x) for x in matrix[index] if x != PAD)
+    return replicas(*(int(x) for x in matrix[index] if x != PAD))

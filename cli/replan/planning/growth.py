@@ -153,9 +153,7 @@ def _explicit(placement: Placement, lacking: Sequence[_Lack]) -> dict[str, tuple
         if topic in at:
             at[topic].append(number)
     return {
-        topic: tuple(
-            replicas(*list_in_row(matrix, number)) for number in rows[starts[topic].present :]
-        )
+        topic: tuple(list_in_row(matrix, number) for number in rows[starts[topic].present :])
         for topic, rows in at.items()
     }
 
@@ -212,7 +210,7 @@ def _chosen(
     )
     lists: dict[str, list[Replicas]] = {}
     for at, number in enumerate(new.tolist()):
-        lists.setdefault(lacking[number].topic, []).append(replicas(*list_in_row(choice.lists, at)))
+        lists.setdefault(lacking[number].topic, []).append(list_in_row(choice.lists, at))
     refused = {
         lacking[new[at]].topic: _refused(lacking[new[at]], reason)
         for reason in choice.impossible
@@ -315,7 +313,7 @@ def _overlaid(
             refusals.append(_refused(lack, reason))
             continue
         wanted_lists = [
-            replicas(*list_in_row(matrix, place[at])) if at in place else listed
+            list_in_row(matrix, place[at]) if at in place else listed
             for at, listed in zip(rows[lack.present :], lists[lack.topic], strict=True)
         ]
         if crowded and lack.rule and any(crowded.keys() & of for of in wanted_lists):

@@ -14,7 +14,7 @@ from replan.model.columns import Ints, list_in_row, positions_in, to_matrix, top
 from replan.model.declared.intents import Intents
 from replan.model.declared.placement import Placement
 from replan.model.declared.where import Where
-from replan.model.names import Replicas, TopicPartition, replicas
+from replan.model.names import Replicas, TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 
@@ -157,7 +157,7 @@ def declared_lists(
     lines, columns = (placement.explicit.column(key) for key in ("line", "column"))
     return {
         name: DeclaredList(
-            replicas(*list_in_row(lists, at)),
+            list_in_row(lists, at),
             Where(placement.topics[name.topic].where.file, lines[at].as_py(), columns[at].as_py()),
         )
         for name, at in declared.items()

@@ -338,9 +338,7 @@ class _Question:
         leading = self.problem.leading
         led = np.zeros(len(self._lists), dtype=bool)
         if leading is not None:
-            layouts = np.array([rule.layout for rule in self.problem.rules])
-            by_rule = (layouts != Layout.LISTED)[self.problem.partitions.rule]
-            led[self.rows[by_rule & ~leading.declared]] = True
+            led[self.rows[~self.problem.listed & ~leading.declared]] = True
         return led
 
     def _by_row(self, reason: Impossible) -> Impossible:

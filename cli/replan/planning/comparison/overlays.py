@@ -28,10 +28,11 @@ from replan.model.columns import (
     same_width,
     take,
     topics_of,
+    widened,
 )
 from replan.model.declared.placement import Placement
 from replan.model.declared.rules import LeaderRule, TopicRule
-from replan.model.names import Replicas, led_by, replicas
+from replan.model.names import Replicas, led_by
 from replan.model.partition import PartitionState
 from replan.model.snapshot import Snapshot
 from replan.planning.comparison.alignment import Alignment, named_partitions, partition_rows
@@ -232,8 +233,7 @@ def _on_the_way(lists: Matrix, aligned: Alignment) -> tuple[Matrix, Flags]:
     rows = aligned.observed.rows(named_partitions(names))
     ruled, drained = aligned.intents.rules, aligned.placement.drained
     width = max((len(target) for target in aligned.snapshot.own_targets.values()), default=0)
-    changed, _ = same_width(lists, np.zeros((0, width), dtype=np.int32))
-    changed = changed.copy()
+    changed = widened(lists, width).copy()
     for name, at in zip(names, rows.tolist(), strict=True):
         target = aligned.snapshot.own_targets[name]
         has = set(list_in_row(lists, at)) if at >= 0 else set(target)
@@ -290,7 +290,7 @@ def _lead_for_now(
     )
     changed = lists.copy()
     for at, state in zip(chosen, snapshot.states(observed_rows[chosen]), strict=True):
-        order = replicas(*list_in_row(lists, int(at)))
+        order = list_in_row(lists, int(at))
         demoted = {int(b) for b in lists[at][listed[at]]}
         stand_in = _stand_in(order, demoted, state, pressed=bool(pressed[at]))
         if stand_in is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from replan.model.columns import Flags, Matrix, list_in_row
-from replan.model.names import BrokerId, Replicas, TopicPartition, replicas
+from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.snapshot import RememberedOrder
 from replan.planning.comparison.alignment import Alignment, named_partitions
 from replan.planning.comparison.diff import targets_of
@@ -101,7 +101,7 @@ def _still_remembered(lists: Matrix, aligned: Alignment) -> Iterator[_Remembered
     }
     rows = aligned.observed.rows(named_partitions(orders)).tolist()
     for (name, kept), at in zip(orders.items(), rows, strict=True):
-        observed = replicas(*list_in_row(lists, at)) if at >= 0 else ()
+        observed = list_in_row(lists, at) if at >= 0 else ()
         same = kept.topic_id == snapshot.topic_id(name.topic)
         if observed and same and sorted(kept.order) == sorted(observed):
             yield _Remembered(name, at, kept.order, observed, kept.recovered)

@@ -17,16 +17,10 @@ from replan.model.declared.policy import Measure
 from replan.model.names import TopicPartition
 from replan.model.snapshot import Snapshot
 from replan.planning.elections.election_plan import election_plan, kept_placement
-from replan.planning.elections.selection import (
-    Selection,
-    cannot_lead,
-    choose_partitions,
-    leading_move,
-)
-from replan.planning.plans.moves import Move, StandaloneElection
+from replan.planning.elections.selection import Selection, choose_partitions, leading_moves
+from replan.planning.plans.moves import StandaloneElection
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.reasons import Refusal, RefusalRule
-from replan.planning.safety.refusals import SafetyRules
 
 
 class PreferredElections(Struct, frozen=True):
@@ -70,22 +64,16 @@ def preferred_elections(
     not_needed = tuple(TopicPartition(r["topic"], r["partition"]) for r in done)
     if selection.everything:
         not_needed = ()
-    refusals = [Refusal(*n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing]
-    moves, rules = list[Move](), SafetyRules.of(snapshot)
-    settings = snapshot.all_settings()
-    for state in snapshot.states(chosen.rows[needed].tolist()):
-        move = leading_move(state, settings[state.partition.topic], state.replicas[0])
-        in_the_way = [*rules.refusals(move, state), *cannot_lead(move, state, snapshot, placement)]
-        refusals += in_the_way[:1]
-        if not in_the_way:
-            moves.append(move)
+    states = snapshot.states(chosen.rows[needed].tolist())
+    moves, unable = leading_moves(((s, s.replicas[0]) for s in states), snapshot, placement)
+    missing = (Refusal(*n, RefusalRule.NO_SUCH_PARTITION, {}) for n in chosen.missing)
     plan = election_plan(
         snapshot,
         placement,
         allowed,
         digest=request_digest(selection, placement),
         moves=moves,
-        refusals=refusals,
+        refusals=(*missing, *unable),
         not_needed=not_needed,
     )
     at_rest = len(done) - len(not_needed)

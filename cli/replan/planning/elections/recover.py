@@ -6,32 +6,28 @@ list and is elected, cleanly or not at all.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Measure
 from replan.model.names import BrokerId, TopicPartition
-from replan.model.partition import PartitionState
 from replan.model.replica_logs import ProbedLogs
 from replan.model.snapshot import Snapshot
 from replan.planning.elections.election_plan import election_plan, kept_placement
 from replan.planning.elections.selection import (
     SelectedPartitions,
     Selection,
-    cannot_lead,
     choose_partitions,
-    leading_move,
+    leading_moves,
 )
 from replan.planning.making.recoveries import recoveries
-from replan.planning.plans.moves import Move
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.reasons import Refusal, RefusalRule
 from replan.planning.recovery.candidates import Candidate
 from replan.planning.recovery.choose import RecoveryWish
 from replan.planning.recovery.recovery import RecoveryMethod
-from replan.planning.safety.refusals import SafetyRules
 
 NOTHING_KNOWN: Mapping[TopicPartition, ProbedLogs] = {}
 
@@ -91,7 +87,8 @@ def recovery_elections(
     leaders = dict(request.leaders)
     led = [*snapshot.states(_rows(chosen, snapshot, led=True))]
     elsewhere = [s for s in led if request.moves_led and leaders.get(s.partition) != s.leader]
-    moves, unable = _moves(elsewhere, leaders, snapshot, placement)
+    moved = ((s, leaders[s.partition]) for s in elsewhere)
+    moves, unable = leading_moves(moved, snapshot, placement)
     at_rest = {s.partition for s in led}.difference(s.partition for s in elsewhere)
     not_needed = () if request.selection.everything else tuple(sorted(at_rest))
     names = [s.partition for s in snapshot.states(_rows(chosen, snapshot, led=False))]
@@ -108,27 +105,6 @@ def recovery_elections(
         not_needed=not_needed,
     )
     return RecoveryElections(plan, not_needed, made.candidates)
-
-
-def _moves(
-    states: Iterable[PartitionState],
-    leaders: Mapping[TopicPartition, BrokerId],
-    snapshot: Snapshot,
-    placement: Placement | None,
-) -> tuple[list[Move], list[Refusal]]:
-    """What lets the named replicas lead partitions that are led, and why some cannot."""
-    moves, refusals = list[Move](), list[Refusal]()
-    rules, settings = SafetyRules.of(snapshot), snapshot.all_settings()
-    for state in states:
-        name, leader = state.partition, leaders[state.partition]
-        if leader not in state.replicas:
-            refusals.append(Refusal(*name, RefusalRule.NO_SUCH_REPLICA, {"brokers": (leader,)}))
-            continue
-        move = leading_move(state, settings[name.topic], leader)
-        in_the_way = [*rules.refusals(move, state), *cannot_lead(move, state, snapshot, placement)]
-        refusals += in_the_way[:1]
-        moves += [] if in_the_way else [move]
-    return moves, refusals
 
 
 def _rows(chosen: SelectedPartitions, snapshot: Snapshot, *, led: bool) -> list[int]:

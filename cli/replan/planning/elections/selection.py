@@ -1,6 +1,6 @@
 """Which partitions an election is asked for, by topic, pattern or name, and the move that lets another replica lead."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -18,6 +18,7 @@ from replan.planning.comparison.alignment import named_partitions, partition_row
 from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.plans.moves import Move, MoveReason, ReasonKind, StandaloneElection, move_of
 from replan.planning.plans.reasons import Facts, Refusal, RefusalRule
+from replan.planning.safety.refusals import SafetyRules
 
 
 class Selection(Struct, frozen=True):
@@ -66,7 +67,27 @@ def _topics(wanted: Sequence[str], snapshot: Snapshot) -> set[str]:
     return set().union(*by_pattern.values())
 
 
-def leading_move(state: PartitionState, settings: TopicSettings, leader: BrokerId) -> Move:
+def leading_moves(
+    wanted: Iterable[tuple[PartitionState, BrokerId]],
+    snapshot: Snapshot,
+    placement: Placement | None,
+) -> tuple[list[Move], list[Refusal]]:
+    """What lets replicas lead their partitions, and why some cannot."""
+    moves, refusals = list[Move](), list[Refusal]()
+    rules, settings = SafetyRules.of(snapshot), snapshot.all_settings()
+    for state, leader in wanted:
+        name = state.partition
+        if leader not in state.replicas:
+            refusals.append(Refusal(*name, RefusalRule.NO_SUCH_REPLICA, {"brokers": (leader,)}))
+            continue
+        move = _leading_move(state, settings[name.topic], leader)
+        in_the_way = [*rules.refusals(move, state), *_cannot_lead(move, state, snapshot, placement)]
+        refusals += in_the_way[:1]
+        moves += [] if in_the_way else [move]
+    return moves, refusals
+
+
+def _leading_move(state: PartitionState, settings: TopicSettings, leader: BrokerId) -> Move:
     """Let a replica lead: it comes first in the list, if it does not stand there, and is elected."""
     target = led_by(leader, state.replicas)
     reason = MoveReason(ReasonKind.LEADER, broker=leader, leader=state.leader)
@@ -74,7 +95,7 @@ def leading_move(state: PartitionState, settings: TopicSettings, leader: BrokerI
     return move_of(state, target, settings, reason, state.replicas, election=elected)
 
 
-def cannot_lead(
+def _cannot_lead(
     move: Move, state: PartitionState, snapshot: Snapshot, placement: Placement | None
 ) -> Iterator[Refusal]:
     """Why the replica that is asked for must not, or cannot, lead now."""

@@ -6,7 +6,7 @@ order (`admission_order`), say what else a person should know (`plan_warnings`),
 Only partitions that differ become objects.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -134,7 +134,14 @@ def plan_of(
     )
     changes, judged = stage.changes, [*stage.changes.judged, *free]
     refused = [
-        *_but_recovered((*_not_placed(comparison, part), *moves.refused), recovered),
+        *(
+            r  # what `recovery` is about gets a leader first, or is refused it
+            for r in (
+                *filter(lambda r: part.within(r.partition), _not_placed(comparison)),
+                *moves.refused,
+            )
+            if r.partition not in recovered.about or not r.of_the_list
+        ),
         *recovered.refused,
         *stage.refusals,
         *log_dirs.refused,
@@ -158,7 +165,10 @@ def plan_of(
         refusals=tuple(refused),
         conflicts=conflicts(aligned, refused, [move for move, _ in moves.safe], chosen),
         warnings=(
-            *_off_balance((*comparison.off_balance, *log_dirs.off_balance)),
+            *(
+                PlanWarning(WarningKind.BALANCE, reason.facts)
+                for reason in (*comparison.off_balance, *log_dirs.off_balance)
+            ),
             *_warnings(comparison, moves.differs, changes, recovered, refused),
             *log_dir_warnings(log_dirs.drains),
             *stage.warnings,
@@ -202,16 +212,6 @@ def _stage(
         return staged(changes, limits, volumes, Together(aligned))
     check_limits(changes, limits, in_stages=True)
     return PlanStage(changes)
-
-
-def _but_recovered(refusals: Iterable[Refusal], recovered: Recoveries) -> Iterator[Refusal]:
-    """Without those of the lists of partitions that `recovery` is about: they get a leader first, or are refused it."""
-    about = recovered.about
-    return (r for r in refusals if r.partition not in about or not r.of_the_list)
-
-
-def _off_balance(reasons: Iterable[OutOfBalance]) -> Iterator[PlanWarning]:
-    return (PlanWarning(WarningKind.BALANCE, reason.facts) for reason in reasons)
 
 
 def _warnings(
@@ -265,12 +265,8 @@ def _log_dir_changes(
     )
 
 
-def _not_placed(comparison: Comparison, part: PlannedPart) -> Iterator[Refusal]:
-    """Why partitions of the part are not where they are declared, and no move is asked for."""
-    return (refusal for refusal in _all_not_placed(comparison) if part.within(refusal.partition))
-
-
-def _all_not_placed(comparison: Comparison) -> Iterator[Refusal]:
+def _not_placed(comparison: Comparison) -> Iterator[Refusal]:
+    """Why partitions are not where they are declared, and no move is asked for."""
     cannot_move = {refusal.partition: refusal for refusal in comparison.without}
     yield from comparison.growth.refusals
     yield from fewer_partitions(comparison.aligned)

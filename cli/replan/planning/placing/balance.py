@@ -74,8 +74,7 @@ def balance(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Fla
 
 def placed_by_rule(problem: PlacementProblem, placed: Flags) -> Ints:
     """The rows that a rule places, and that have a placement."""
-    by_rule = np.array([rule.layout is not Layout.LISTED for rule in problem.rules] + [False])
-    return np.flatnonzero(by_rule[problem.partitions.rule] & placed)
+    return np.flatnonzero(~problem.listed & placed)
 
 
 def every_candidate(problem: PlacementProblem) -> Flags:

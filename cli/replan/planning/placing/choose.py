@@ -19,7 +19,7 @@ from collections.abc import Iterable
 import numpy as np
 from msgspec.structs import replace
 
-from replan.model.columns import PAD, Flags, Ints, Matrix, same_width
+from replan.model.columns import PAD, Flags, Ints, Matrix, same_width, widened
 from replan.planning.placing.balance import balance
 from replan.planning.placing.keeping import Filler
 from replan.planning.placing.leader_balance import balance_leaders
@@ -118,7 +118,7 @@ def _once(problem: PlacementProblem) -> Choice:
     at = Positions.of(problem)
     settled = _in_place(problem, at)
     longest = min(int(problem.partitions.factor.max(initial=0)), len(problem.brokers.ids))
-    lists = _widened(base_lists(problem), longest)
+    lists = widened(base_lists(problem), longest)
     filler = Filler(problem, at, settled)
     stays = np.isin(np.arange(len(settled)), problem.staying)
     missing = [_by_size(np.flatnonzero(~settled & of), problem) for of in (~stays, stays)]
@@ -153,13 +153,6 @@ def _in_order(problem: PlacementProblem, imbalances: Iterable[Imbalance]) -> tup
 def _by_size(rows: Ints, problem: PlacementProblem) -> Ints:
     """The largest first, so that the small ones even out the load; then in their order."""
     return rows[np.argsort(-problem.partitions.bytes[rows], kind="stable")]
-
-
-def _widened(lists: Matrix, width: int) -> Matrix:
-    """Room for longer lists."""
-    wide = np.full((len(lists), max(width, lists.shape[1])), PAD, dtype=np.int32)
-    wide[:, : lists.shape[1]] = lists
-    return wide
 
 
 def _in_place(problem: PlacementProblem, at: Positions) -> Flags:
@@ -311,8 +304,7 @@ def _hold(lists: Matrix, broker: int) -> Flags:
 def _spread_heads(problem: PlacementProblem, at: Positions, lists: Matrix, placed: Flags) -> None:
     """Change the order of `lists`, as ids, where a new first one leads too much."""
     base = base_lists(problem)[:, 0]
-    by_rule = np.array([rule.layout is not Layout.LISTED for rule in problem.rules] + [False])
-    free = by_rule[problem.partitions.rule] & placed & (base >= 0)
+    free = ~problem.listed & placed & (base >= 0)
     rows = np.flatnonzero(free & (lists[:, 0] != base))
     if not len(rows):
         return

@@ -125,8 +125,7 @@ class _Kept:
             n * self._of_a_replica + size * self._of_a_byte
             for n, size in zip(replicas, bytes_, strict=True)
         ]
-        listed = np.array([rule.layout is Layout.LISTED for rule in problem.rules])
-        elsewhere = listed[problem.partitions.rule]
+        elsewhere = problem.listed
         self._bytes: list[int] = bytes_
         registered = np.where(lists < at.count, lists, PAD)
         share = shares(problem, np.arange(len(lists)), registered, sizes, brokers.open)

@@ -63,12 +63,9 @@ class Positions(Struct, frozen=True):
 
 def base_lists(problem: PlacementProblem) -> Matrix:
     """What each partition has before anything is chosen: its declared list, or the one that it has."""
-    listed = np.array([rule.layout is Layout.LISTED for rule in problem.rules] + [False])
     partitions = problem.partitions
-    lists: Matrix = np.where(
-        listed[partitions.rule][:, None], partitions.base, partitions.current
-    ).astype(np.int32)
-    return lists
+    lists: Matrix = np.where(problem.listed[:, None], partitions.base, partitions.current)
+    return lists.astype(np.int32)
 
 
 def may_stay(problem: PlacementProblem, at: Positions, lists: Matrix, rule: Ints) -> Flags:

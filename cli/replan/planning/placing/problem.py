@@ -132,6 +132,12 @@ class PlacementProblem(Struct, frozen=True):
     budget: int = 50_000
     """Steps of the search over bytes, which is bin packing; further looks for one count as steps."""
 
+    @property
+    def listed(self) -> Flags:
+        """Which partitions keep a declared list; shape (partitions,)."""
+        of_rule = [*(rule.layout is Layout.LISTED for rule in self.rules), False]
+        return np.array(of_rule)[self.partitions.rule]
+
 
 class Obstacle(StrEnum):
     """Why there is no placement. Each is the refusal of its name, but the last two, which concern no partition."""

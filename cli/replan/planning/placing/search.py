@@ -71,9 +71,9 @@ class Search:
         self.spent = 0
         """Steps of the searches so far."""
 
-    def run(self, goals: Sequence[Goal], within: Sequence[BrokerTotals] = ()) -> list[Imbalance]:
-        """Come as near as can be, and hold what is `within` its bounds; how near, where that is not as asked."""
-        held = list(within)
+    def run(self, goals: Sequence[Goal]) -> list[Imbalance]:
+        """Come as near as can be; how near, where that is not as asked."""
+        held: list[BrokerTotals] = []
         searched: list[int | None] = []
         for goal in goals:
             before = self.spent
