@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from replan.model.api import (
     EXPLICIT_SCHEMA,
@@ -179,6 +180,12 @@ def snapshot(
         partitions=partitions,
         remembered=remembered or {},
     )
+
+
+def with_throttled(seen: Snapshot, **lists: str) -> Snapshot:
+    """With lists of throttled leader replicas, by topic."""
+    rows = [{**r, "leader_throttled": lists.get(r["name"])} for r in seen.topics.to_pylist()]
+    return replace(seen, topics=pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA))
 
 
 def lists(*ids: int) -> Replicas:

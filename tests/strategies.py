@@ -111,13 +111,11 @@ def blacklists() -> st.SearchStrategy[list[LeaderBlacklist] | None]:
     """Some entries, on all topics or on some, none of them, or not a word."""
     topics = st.sampled_from([None, ("orders",), ("orders*", "clicks"), ("__*",)])
     entry = st.builds(
-        lambda broker, topics, line, later, caught_up: listed_leader(
-            broker, topics=topics, line=line, later=later, until_caught_up=caught_up
-        ),
+        listed_leader,
         st.integers(1, 8),
-        topics,
-        st.integers(201, 209),
-        st.booleans(),
-        st.booleans(),
+        topics=topics,
+        line=st.integers(201, 209),
+        later=st.booleans(),
+        until_caught_up=st.booleans(),
     )
     return st.none() | st.lists(entry, max_size=3)

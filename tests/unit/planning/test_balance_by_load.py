@@ -57,11 +57,13 @@ def leaders(seen: Snapshot) -> Counter[int]:
 
 def test_leaders_are_balanced_by_elections_that_copy_nothing() -> None:
     seen = topic("orders", *[[1, 2, 3]] * 9)
-    made, ended = ends(balanced(*within(leaders=Fraction(0))), seen)
+    asked = balanced(*within(leaders=Fraction(0)))
+    made, ended = ends(asked, seen)
     assert leaders(ended) == {1: 3, 2: 3, 3: 3}
     assert len(made.moves) == 6
     assert all(m.elect and not m.new and not m.leaving for m in made.moves)
     assert {m.reason.kind for m in made.moves} == {ReasonKind.BALANCE}
+    assert explain_partition(asked, seen, made.moves[0].partition).move == made.moves[0]
 
 
 def test_leaders_by_what_producers_write_part_the_load() -> None:
@@ -143,12 +145,3 @@ def test_a_rolling_restart_changes_no_order() -> None:
     seen = topic("orders", [1, 2, 3], [2, 3, 1], [3, 1, 2])
     down = replace(seen, brokers=tuple(replace(b, fenced=b.id == 2) for b in seen.brokers))
     assert make_plan(balanced(*within(leaders=Fraction(0))), down).moves == ()
-
-
-def test_explain_says_that_the_balance_asks_for_the_order() -> None:
-    seen = topic("orders", *[[1, 2, 3]] * 9)
-    asked = balanced(*within(leaders=TEN))
-    moved = make_plan(asked, seen).moves[0].partition
-    found = explain_partition(asked, seen, moved)
-    assert found.move is not None
-    assert found.move.reason.kind is ReasonKind.BALANCE

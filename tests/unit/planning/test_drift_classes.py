@@ -4,17 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from msgspec.structs import replace
-from tests.builders import brokers, listed_leader, placement, snapshot, state
+from tests.builders import brokers, listed_leader, placement, snapshot, state, with_throttled
 from tests.readings import find_drift
 
 from replan.model.api import (
     LEADER_RATE,
     LEADER_REPLICAS,
     LOG_DIRS_RATE,
-    TOPICS_SCHEMA,
     BrokerId,
     ConfigScope,
     ConfigSource,
@@ -157,10 +155,8 @@ def test_what_replans_own_application_has_left_running_is_interrupted_for_everyb
 
 
 def throttled(seen: Snapshot, rate: ConfigSource = ConfigSource.BROKER) -> Snapshot:
-    rows = [{**r, "leader_throttled": "0:1"} for r in seen.topics.to_pylist()]
     rates = {BrokerId(1): {LEADER_RATE: ConfigValue("1000", rate)}}
-    topics = pa.Table.from_pylist(rows, schema=TOPICS_SCHEMA)
-    return replace(seen, topics=topics, broker_configs=rates)
+    return replace(with_throttled(seen, orders="0:1"), broker_configs=rates)
 
 
 def test_a_throttle_that_nothing_needs_is_stale() -> None:

@@ -279,11 +279,6 @@ def test_what_a_pattern_excepts_falls_to_the_next_one_or_stays() -> None:
     ]
 
 
-def test_a_rule_of_a_count_alone_moves_nothing() -> None:
-    seen = snapshot([state([1, 2])], registered=brokers(3))
-    assert make_plan(placement(rules=ruled(partition_count=1)), seen).empty
-
-
 def test_a_rack_without_brokers_is_refused_with_its_measure() -> None:
     seen = snapshot([state([1, 2])], registered=brokers(3, "aab", fenced=[3]))
     asked = placement(rules=ruled(replication_factor=2, spread=Spread.RACK))
@@ -518,20 +513,6 @@ def test_a_balance_that_is_required_and_cannot_be_reached_refuses_the_plan() -> 
         make_plan(asked, two_of_one())
     [reason] = caught.value.reasons
     assert find_drift(asked, two_of_one()).unbalanced == (reason,)
-
-
-def test_drift_is_out_of_balance_where_a_plan_brings_it_nearer_and_nowhere_else() -> None:
-    asked = placement(
-        rules=ruled(replication_factor=1), balance=Balance(HERE, within(bytes=Fraction(1, 10)))
-    )
-    seen = two_of_one()
-    plan = make_plan(asked, seen)
-    drift = find_drift(asked, seen)
-    assert [d.name for d in drift.partitions] == [m.partition for m in plan.moves]
-    assert len(drift.unbalanced) == 1
-    ended = after(plan, seen)
-    assert make_plan(asked, ended).moves == ()
-    assert find_drift(asked, ended).none
 
 
 @pytest.mark.parametrize("fenced", [[], [1], [2], [3]])

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import brokers, move, placement, snapshot, state
 
-from replan.model.api import HEADROOM, BrokerId, LogDir, TopicPartition, volumes
+from replan.model.api import (
+    HEADROOM,
+    BrokerId,
+    LogDir,
+    PartitionState,
+    Snapshot,
+    TopicPartition,
+    volumes,
+)
 from replan.planning.api import (
     Disks,
     Move,
@@ -29,6 +37,13 @@ B = [BrokerId(n) for n in range(5)]
 def disk(broker: int, takes: int | None, path: str = "/d", logs: int = 1) -> LogDir:
     usable = None if takes is None else takes + KEPT
     return LogDir(BrokerId(broker), path, TOTAL, usable, logs)
+
+
+def with_disks(states: list[PartitionState], *takes: int | None, racks: str = "a") -> Snapshot:
+    """Brokers 1.. whose disks can take so many bytes, beside the tenth that stays free."""
+    dirs = tuple(disk(broker, room) for broker, room in enumerate(takes, 1))
+    found = snapshot(states, registered=brokers(len(takes), racks), min_insync_replicas=1)
+    return replace(found, log_dirs=dirs)
 
 
 def goes(partition: int, source: int, target: int, size: int) -> Move:

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.builders import HERE, brokers, placement, snapshot, state
+from tests.builders import HERE, brokers, placement, snapshot, state, with_throttled
 from tests.readings import find_drift
 
 from replan.applying.api import SavedRate, SavedReplicaList, as_planned_from, fold
@@ -44,12 +44,6 @@ def declared(
     return replace(placement({}), standing=StandingThrottles(topics or {}, by_broker))
 
 
-def with_lists(seen: Snapshot, **lists: str) -> Snapshot:
-    rows = seen.topics.to_pylist()
-    changed = [{**r, "leader_throttled": lists.get(r["name"])} for r in rows]
-    return replace(seen, topics=type(seen.topics).from_pylist(changed, schema=seen.topics.schema))
-
-
 def seen(**rates: Configs) -> Snapshot:
     found = snapshot(STATES, registered=brokers(4, "abc"))
     configs = {BrokerId(int(name[1:])): of for name, of in rates.items()}
@@ -82,8 +76,8 @@ def test_an_entry_counts_whole_and_what_none_names_is_left_alone() -> None:
 
 def test_the_order_of_a_list_means_nothing() -> None:
     asked = declared({"orders": ThrottledReplicas(HERE, frozenset({"0:1", "0:2"}))})
-    assert changes(asked, with_lists(seen(), orders="0:2,0:1")) == {}
-    assert changes(asked, with_lists(seen(), orders="0:2")) == {
+    assert changes(asked, with_throttled(seen(), orders="0:2,0:1")) == {}
+    assert changes(asked, with_throttled(seen(), orders="0:2")) == {
         ("orders", LEADER_REPLICAS): ("0:2", "0:1,0:2")
     }
 
@@ -121,7 +115,7 @@ def test_what_moves_have_set_for_a_while_is_no_drift() -> None:
             SavedReplicaList("orders", LEADER_REPLICAS, True, ("0:2",)),
         ]
     )
-    at = with_lists(seen(b1=own(leader=1000)), orders="0:1,0:2")
+    at = with_throttled(seen(b1=own(leader=1000)), orders="0:1,0:2")
     assert find_drift(asked, as_planned_from(at, ledger)).none
     assert not find_drift(asked, at).none
 
@@ -175,6 +169,8 @@ def test_a_rate_that_slows_nothing_down_is_named_with_its_place(
 ) -> None:
     asked = declared(topics, {1: StandingRate(HERE, 1_000_000, 1_000_000)})
     kind = WarningKind.STANDING_WITHOUT_REPLICAS
-    found = [w for w in make_plan(asked, with_lists(seen(), **lists)).warnings if w.kind is kind]
+    found = [
+        w for w in make_plan(asked, with_throttled(seen(), **lists)).warnings if w.kind is kind
+    ]
     assert [f"{w.facts['side']} of {w.facts['broker']}" for w in found] == idle
     assert {w.facts["where"] for w in found} <= {str(HERE)}

@@ -141,11 +141,8 @@ class _Question:
         base[named] = declared[self._explicit_row[named]]
         partitions = snapshot.partitions
         every = np.asarray(partitions.column("bytes"), dtype=np.int64)
-        self._had = PlacedPartitions(base, codes.astype(np.int64), every)
-        self._by_lists = partial(
-            separated, placement.apart, names, ruled, brokers=self._brokers, drained=drained
-        )
-        self.apart = self._by_lists(self._had) if apart is None else apart
+        self._aligned, self._base = aligned, base
+        self.apart = separated_in(aligned, base) if apart is None else apart
         widest = np.zeros(len(names) + 1, dtype=np.int64)
         np.maximum.at(widest, codes, (base != PAD).sum(axis=1))
         longest = dict(zip(names, widest.tolist(), strict=False))
@@ -326,12 +323,12 @@ class _Question:
     def separated_after(self, lists_made: BaseLists) -> Separated:
         """The brokers that each topic leaves to others by the lists that were chosen."""
         declared, lists = same_width(lists_made.explicit, lists_made.observed)
-        base = same_width(self._had.brokers, lists)[0]
+        base = same_width(self._base, lists)[0]
         named = self._explicit_row >= 0
         lists = lists.copy()
         lists[named] = declared[self._explicit_row[named]]
         lists[self._kept] = base[self._kept]
-        return self._by_lists(replace(self._had, brokers=lists))
+        return separated_in(self._aligned, lists)
 
     def _led(self) -> Flags:
         """Observed rows whose order the balance decides."""
@@ -348,12 +345,12 @@ class _Question:
         )
 
 
-def separated_in(aligned: Alignment) -> Separated:
-    """The same by what partitions have now, for those that are to be created."""
+def separated_in(aligned: Alignment, lists: Matrix | None = None) -> Separated:
+    """The brokers that each topic leaves to others, by these lists; else by those that its partitions have now."""
     placement, snapshot = aligned.placement, aligned.snapshot
     partitions = snapshot.partitions
-    lists = PlacedPartitions(
-        to_matrix(partitions.column("replicas")),
+    placed = PlacedPartitions(
+        to_matrix(partitions.column("replicas")) if lists is None else lists,
         topic_codes(partitions).astype(np.int64),
         np.asarray(partitions.column("bytes"), dtype=np.int64),
     )
@@ -361,8 +358,8 @@ def separated_in(aligned: Alignment) -> Separated:
         placement.apart,
         snapshot.topics.column("name").to_pylist(),
         aligned.intents.rules,
-        lists,
-        snapshot.brokers,
+        placed,
+        sorted(snapshot.brokers, key=lambda b: b.id),
         placement.drained,
     )
 

@@ -6,9 +6,8 @@ Partitions and topics are named, the first twenty of them.
 from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
-import pyarrow as pa
 
-from replan.model.columns import Ints, list_lengths, take, topics_of
+from replan.model.columns import Ints, list_lengths, topics_of
 from replan.model.declared.placement import LeaderBlacklist, Placement
 from replan.model.declared.rules import LogDirBlacklist, ReplicaBlacklist, Spread
 from replan.model.names import TopicPartition
@@ -61,15 +60,15 @@ def plan_warnings(
     yield from _unknown_racks(placement, snapshot)
     if len(wanted.chosen.unjudged):
         unknown: Facts = {"brokers": tuple(sorted(snapshot.brokers_of_unknown_rack()))}
-        kept = _named(_names_of(snapshot, wanted.chosen.unjudged))
+        kept = _named(snapshot, wanted.chosen.unjudged)
         yield PlanWarning(WarningKind.RACK_NOT_TOLD, {**unknown, **kept})
     racks = RequiredRacks.of(aligned)
     yield from _fewer_racks(racks, moves)
     yield from _narrowed(aligned, racks, moves)
     running = np.asarray(differs.table.column("kind")) == DifferenceKind.RUNNING
-    converging = take(differs.table, np.flatnonzero(running))
-    if converging.num_rows:
-        yield PlanWarning(WarningKind.CONVERGING, _named(converging))
+    if running.any():
+        converging = wanted.rows[differs.positions[running]]
+        yield PlanWarning(WarningKind.CONVERGING, _named(snapshot, converging))
     yield from _blacklist(placement, comparison.declared, snapshot)
     yield from _min_isr_above_replicas(aligned, wanted, refused)
     unread = {} if placement.standing is None else unread_brokers(placement.standing, snapshot)
@@ -131,11 +130,12 @@ def _leaderless(snapshot: Snapshot, told: Collection[TopicPartition]) -> Iterato
     if len(lost) and told:
         lost = np.setdiff1d(lost, partition_rows(named_partitions(told), snapshot.partitions))
     if len(lost):
-        yield PlanWarning(WarningKind.LEADERLESS, _named(_names_of(snapshot, lost)))
+        yield PlanWarning(WarningKind.LEADERLESS, _named(snapshot, lost))
 
 
-def _names_of(snapshot: Snapshot, rows: Ints) -> pa.Table:
-    return named_partitions(state.partition for state in snapshot.states(rows.tolist()))
+def _named(snapshot: Snapshot, rows: Ints) -> Facts:
+    shown = [s.partition for s in snapshot.states(rows[:NAMES_SHOWN].tolist())]
+    return {**first_named("partitions", shown), "count": len(rows)}
 
 
 def _awaited(snapshot: Snapshot) -> Iterator[PlanWarning]:
@@ -277,12 +277,3 @@ def log_dir_warnings(drains: LogDrains) -> Iterator[PlanWarning]:
         for entry in entries:
             facts: Facts = {"where": str(entry.where), "broker": entry.broker, "path": entry.path}
             yield PlanWarning(kind, facts)
-
-
-def _named(table: pa.Table) -> Facts:
-    """The first partitions by name, and how many there are."""
-    rows = table.select(["topic", "partition"]).sort_by(
-        [("topic", "ascending"), ("partition", "ascending")]
-    )
-    names = tuple(f"{r['topic']}-{r['partition']}" for r in rows.slice(0, NAMES_SHOWN).to_pylist())
-    return {"partitions": names, "count": rows.num_rows}

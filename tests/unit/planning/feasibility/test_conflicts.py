@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.builders import FILE, brokers, drain, placement, snapshot, state
 from tests.properties.test_all_keys import ENOUGH, World, worlds
 from tests.readings import plan_text
-from tests.unit.planning.test_room import disk
+from tests.unit.planning.test_room import with_disks
 
 from replan.errors import ReplanError
 from replan.model.api import (
@@ -194,12 +194,6 @@ def test_conflicts_that_share_nothing_are_all_named_at_once() -> None:
         [ConstraintKind.WITHOUT_RACK, ConstraintKind.SPREAD],
         [ConstraintKind.MIN_INSYNC_REPLICAS, ConstraintKind.REPLICATION_FACTOR],
     ]
-
-
-def with_disks(states: list[PartitionState], *takes: int | None) -> Snapshot:
-    dirs = tuple(disk(broker, room) for broker, room in enumerate(takes, 1))
-    found = snapshot(states, registered=brokers(len(takes), "a"), min_insync_replicas=1)
-    return replace(found, log_dirs=dirs)
 
 
 def test_a_replica_that_fits_on_no_broker_is_impossible() -> None:

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.builders import TOPIC_ID, listed_leader, placement, snapshot, state
+from tests.builders import listed_leader, placement, snapshot, state
 from tests.goldens import check_cases
 
-from replan.model.api import Broker, BrokerId, Placement, RememberedOrder, Snapshot, replicas
+from replan.model.api import Broker, BrokerId, Placement, Snapshot
 from replan.planning.api import (
     Facts,
     Obstacle,
@@ -188,16 +188,6 @@ def test_what_is_refused_is_not_remembered() -> None:
     made = make_plan(placement(blacklist=[listed_leader(1)]), seen)
     assert made.refusals
     assert made.remember == frozenset()
-
-
-def test_an_order_is_remembered_once_and_restored_once() -> None:
-    first = make_plan(placement(blacklist=[listed_leader(1)]), snapshot([state([1, 2])]))
-    name = first.moves[0].partition
-    assert first.remember == frozenset({name})
-    kept = {name: RememberedOrder(replicas(1, 2), TOPIC_ID)}
-    back = make_plan(placement(), snapshot([state([2, 1])], remembered=kept))
-    assert [m.target for m in back.moves] == [(1, 2)]
-    assert back.remember == frozenset()
 
 
 def test_each_reason_of_a_choice_that_concerns_partitions_is_the_refusal_of_its_name() -> None:
