@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from msgspec.structs import replace
 
 from replan.model.api import (
@@ -52,6 +53,13 @@ TOPIC_ID = TopicId("b3JkZXJzLW9yZGVycy0wMA")
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 DECLARED = MoveReason(ReasonKind.DECLARED)
 OBSERVED_AT = "2026-11-21T03:00:00Z"
+
+
+def titled(names: str, cases: Sequence[tuple[Any, ...]]) -> pytest.MarkDecorator:
+    """A test of each case, whose first element is its title."""
+    return pytest.mark.parametrize(
+        names.split(), [case[1:] for case in cases], ids=[case[0] for case in cases]
+    )
 
 
 def move(

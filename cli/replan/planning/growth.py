@@ -24,6 +24,7 @@ from replan.model.names import (
     TopicId,
     TopicPartition,
     has_fixed_count,
+    led_by,
     replicas,
 )
 from replan.model.snapshot import Snapshot, partitions_table, topic_codes
@@ -282,7 +283,7 @@ def _led_evenly(
             head = min(members, key=lambda b: (b in last, counts[b], every[b]))
             counts[head] += 1
             every[head] += 1
-            ordered.append((head, *(b for b in members if b != head)))
+            ordered.append(led_by(head, members))
         by_topic[lack.topic] = tuple(ordered)
     return by_topic
 

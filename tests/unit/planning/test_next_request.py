@@ -1,7 +1,7 @@
 """What is asked next, case by case; the comments name the state as docs/life-of-a-move.md does."""
 
 import pytest
-from tests.builders import TOPIC_ID, lists, move, state
+from tests.builders import TOPIC_ID, lists, move, state, titled
 
 from replan.model.api import PartitionState, TopicId
 from replan.planning.api import (
@@ -118,11 +118,7 @@ UNSETTLED: list[tuple[str, Move, PartitionState, NextStep | None]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("of", "seen", "expected"),
-    [case[1:] for case in UNSETTLED],
-    ids=[f"{case[0]} [{i}]" for i, case in enumerate(UNSETTLED)],
-)
+@titled("of seen expected", UNSETTLED)
 def test_before_the_target_has_settled(
     of: Move, seen: PartitionState, expected: NextStep | None
 ) -> None:
@@ -147,11 +143,7 @@ SETTLED: list[tuple[str, Move, PartitionState, NextStep]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("of", "seen", "expected"),
-    [case[1:] for case in SETTLED],
-    ids=[f"{case[0]} [{i}]" for i, case in enumerate(SETTLED)],
-)
+@titled("of seen expected", SETTLED)
 def test_once_the_target_has_settled(of: Move, seen: PartitionState, expected: NextStep) -> None:
     assert next_request(of, seen, settled=True) == expected
 

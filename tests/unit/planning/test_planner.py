@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
-from tests.builders import TOPIC_ID, brokers, listed_leader, placement, snapshot, state
+from tests.builders import TOPIC_ID, brokers, listed_leader, placement, snapshot, state, titled
 from tests.goldens import check_cases
 
 from replan.model.api import Broker, BrokerId, MoveThrottle, Placement, Snapshot, TopicId, replicas
@@ -134,9 +133,7 @@ REASONS: list[tuple[str, Placement, Snapshot, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("asked", "seen", "reason"), [c[1:] for c in REASONS], ids=[c[0] for c in REASONS]
-)
+@titled("asked seen reason", REASONS)
 def test_a_move_says_why(asked: Placement, seen: Snapshot, reason: str) -> None:
     assert str(only(asked, seen).reason) == reason
 
@@ -170,7 +167,7 @@ QUIET: list[tuple[str, Placement, Snapshot]] = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "seen"), [c[1:] for c in QUIET], ids=[c[0] for c in QUIET])
+@titled("asked seen", QUIET)
 def test_what_nobody_could_or_should_change_is_not_mentioned(
     asked: Placement, seen: Snapshot
 ) -> None:

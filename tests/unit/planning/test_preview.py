@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from tests.builders import move
+from tests.builders import move, titled
 
 from replan.model.api import BrokerId, MoveThrottle, SideRates
 from replan.planning.api import Estimate, Move, Plan, estimate, planned_requests
@@ -40,9 +40,7 @@ CASES: list[tuple[str, Sequence[int], Sequence[int], int | None, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("original", "target", "leader", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
-)
+@titled("original target leader expected", CASES)
 def test_a_request_that_changes_nothing_is_not_planned(
     original: Sequence[int], target: Sequence[int], leader: int | None, expected: list[str]
 ) -> None:
@@ -82,9 +80,7 @@ ESTIMATES: list[tuple[str, Plan, Estimate]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("made", "expected"), [c[1:] for c in ESTIMATES], ids=[c[0] for c in ESTIMATES]
-)
+@titled("made expected", ESTIMATES)
 def test_the_estimate_is_that_of_the_busiest_broker_and_side(
     made: Plan, expected: Estimate
 ) -> None:

@@ -29,7 +29,7 @@ from replan.planning.comparison.blacklist import blacklist_reaches, in_force
 from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
 from replan.planning.comparison.leader_order import last_leaders
 from replan.planning.comparison.overlays import WantedLists
-from replan.planning.comparison.part import PartitionFilter, PlannedPart, Scope
+from replan.planning.comparison.part import PlannedPart, Scope
 from replan.planning.feasibility.conflicts import conflicts
 from replan.planning.growth import fewer_partitions
 from replan.planning.making.admission_order import admission_order
@@ -122,7 +122,8 @@ def plan_of(
     moves = _moves(comparison, part, volumes)
     log_dirs = _log_dir_changes(comparison, part, [move for move, _ in moves.ordered], volumes)
     _check_balance(placement, log_dirs.off_balance)
-    recovered = _recoveries(placement, snapshot, part.within)
+    wishes = declared_wishes(placement, snapshot)
+    recovered = recoveries(snapshot, {n: wish for n, wish in wishes.items() if part.within(n)})
     free = [(move, state) for move, state in moves.ordered if move.topic == unmade]
     limited = [(move, state) for move, state in moves.ordered if move.topic != unmade]
     stage = _stage(
@@ -232,8 +233,6 @@ def _warnings(
 
 
 class _LogDirChanges(Struct, frozen=True):
-    """What changes between the log directories of brokers."""
-
     drains: LogDrains
     moves: tuple[LogMove, ...]
     """All of them, with those for the balance."""
@@ -337,12 +336,6 @@ def _check_rates(placement: Placement, rates: Rates | None) -> None:
             f"{where}: the balance is required, and nobody has said what producers write, by which "
             f"{', '.join(lacking)} goes; give --rates FILE or LAKE, or --measure 60s, or take `required` out"
         )
-
-
-def _recoveries(placement: Placement, snapshot: Snapshot, within: PartitionFilter) -> Recoveries:
-    """What becomes of partitions without a leader, where `recovery` has a strategy for them."""
-    wishes = declared_wishes(placement, snapshot)
-    return recoveries(snapshot, {n: wish for n, wish in wishes.items() if within(n)})
 
 
 def _lacks_room(lack: NoRoomFor) -> Refusal:

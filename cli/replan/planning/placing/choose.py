@@ -82,7 +82,6 @@ def _is_last(problem: PlacementProblem, choice: Choice) -> bool:
 
 
 def _differ(some: Matrix, others: Matrix) -> Ints:
-    """Which rows do."""
     some, others = same_width(some, others)
     return np.flatnonzero((some != others).any(axis=1))
 
@@ -297,7 +296,6 @@ class _Giver:
 
 
 def _hold(lists: Matrix, broker: int) -> Flags:
-    """Which lists have a broker."""
     return np.asarray((lists == broker).any(axis=1))
 
 

@@ -258,7 +258,6 @@ def _sha256(text: str) -> str:
 
 
 def _form_of(plan: Plan) -> PlanForm:
-    """The document of a plan, without its digest."""
     reasons = sorted({m.reason for m in plan.moves}, key=_place)
     numbers = {reason: i for i, reason in enumerate(reasons)}
     topics = {m.partition.topic: m for m in plan.moves}
@@ -287,7 +286,6 @@ def _place(reason: MoveReason) -> tuple[object, ...]:
 
 
 def _plan_of(form: PlanForm) -> Plan:
-    """The plan that a document holds."""
     topics = {topic.name: topic for topic in form.topics}
     throttle = form.throttle
     return Plan(

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pytest
-from tests.builders import placement, snapshot, state
+from tests.builders import placement, snapshot, state, titled
 from tests.readings import differing
 
 from replan.model.api import PartitionState
@@ -42,9 +41,7 @@ CASES: list[tuple[str, Sequence[int], PartitionState, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("declared", "seen", "kind"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
-)
+@titled("declared seen kind", CASES)
 def test_the_first_kind_that_fits(
     declared: Sequence[int], seen: PartitionState, kind: str | None
 ) -> None:

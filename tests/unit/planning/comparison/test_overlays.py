@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
-from tests.builders import TOPIC_ID, listed_leader, placement, snapshot, state
+from tests.builders import TOPIC_ID, listed_leader, placement, snapshot, state, titled
 
 from replan.model.api import (
     OwnApplication,
@@ -239,11 +239,7 @@ STAND_INS: list[tuple[str, Sequence[int], Sequence[int], int, list[int]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("listed", "isr", "leader", "expected"),
-    [c[1:] for c in STAND_INS],
-    ids=[c[0] for c in STAND_INS],
-)
+@titled("listed isr leader expected", STAND_INS)
 def test_an_unlisted_one_in_sync_leads_for_now_where_a_listed_one_leads(
     listed: Sequence[int], isr: Sequence[int], leader: int, expected: list[int]
 ) -> None:
@@ -260,9 +256,7 @@ HEADS: list[tuple[str, Sequence[int], Sequence[int], list[int]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("declared", "isr", "expected"), [c[1:] for c in HEADS], ids=[c[0] for c in HEADS]
-)
+@titled("declared isr expected", HEADS)
 def test_no_substitute_leads_for_a_first_one_that_the_move_itself_brings_in_sync(
     declared: Sequence[int], isr: Sequence[int], expected: list[int]
 ) -> None:

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-from tests.builders import listed_leader, placement, snapshot, state
+from tests.builders import listed_leader, placement, snapshot, state, titled
 from tests.goldens import check_cases
 
 from replan.model.api import Broker, BrokerId, Placement, Snapshot
@@ -159,7 +158,7 @@ ALLOWED: list[tuple[str, Placement, Snapshot]] = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "seen"), [c[1:] for c in ALLOWED], ids=[c[0] for c in ALLOWED])
+@titled("asked seen", ALLOWED)
 def test_what_no_rule_forbids_is_planned(asked: Placement, seen: Snapshot) -> None:
     made = make_plan(asked, seen)
     assert refused(made) == []
