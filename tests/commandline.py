@@ -17,7 +17,11 @@ CLI = Path(__file__).parents[1] / "cli"
 LIMIT_SECONDS = 240
 STARTED = {"spark", "--master", "--remote", "--runs", "--version"}
 """Words of commands that start Python: they have processes of their own, or other modules than the rest."""
-FORKED = {"HOME", "XDG_STATE_HOME", "TMPDIR", "COLUMNS"}
+FORKED = {
+    *("HOME", "XDG_STATE_HOME", "TMPDIR", "COLUMNS"),
+    *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
+    *("AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP", "AWS_REGION"),
+}
 """Variables that Python itself does not read when it starts."""
 
 

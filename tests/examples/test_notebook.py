@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.commandline import LIMIT_SECONDS, environment, replan
-from tests.fleet.fleets import write_fleet
+from tests.fleet.fleets import drawn_fleet, write_fleet, write_fleet_file
 
 from replan.fleet.api import COSTS, DECLARED, DIFFERENCES, DRIFT, TABLES, Lake
 
@@ -22,14 +22,9 @@ SEEDS = (24, 25, 27)
 def lake(tmp_path: Path) -> Lake:
     """Three clusters that were judged; of one of them the plan is refused."""
     write_fleet(tmp_path, SEEDS)
-    lines = ["version: 1", "lake: lake", 'owners: {"*": platform, "orders": sales}', "clusters:"]
-    for seed in SEEDS:
-        seen, said = ".json" * (seed % 2), ".yaml" * bool(seed % 3)
-        files = (
-            f"snapshot: snapshots/cluster-{seed}{seen}, placement: placements/cluster-{seed}{said}"
-        )
-        lines.append(f"  fleet-{seed}: {{{files}}}")
-    (tmp_path / "fleet.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    owners = 'owners: {"*": platform, "orders": sales}'
+    fleet = {name: f"{entry}, {owners}" for name, entry in drawn_fleet(SEEDS).items()}
+    write_fleet_file(tmp_path / "fleet.yaml", fleet)
     done = replan("fleet", "run", "--engine", "local", folder=tmp_path)
     assert done.returncode in {1, 2}, done.stderr
     return Lake(str(tmp_path / "lake"))

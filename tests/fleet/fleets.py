@@ -9,21 +9,35 @@ from msgspec.structs import replace
 from tests.builders import OBSERVED_AT, snapshot, state
 
 from replan.fleet.api import (
+    BY_INPUTS,
+    COSTS,
+    DECLARED,
+    DIFFERENCES,
+    DRIFT,
     DRIFT_STAGES,
+    HISTORY,
+    JUDGED,
     SNAPSHOTS,
     TABLES,
     Engine,
+    Fleet,
+    FleetCluster,
     FleetRun,
+    Here,
     Hour,
+    JudgedBatch,
     KeptSnapshot,
     Lake,
     LakeTable,
     SparkTarget,
     Stage,
     Todo,
+    judge_batch,
+    judge_fleet,
     judged_folders,
     keep_snapshots,
     kept_in,
+    run_history,
 )
 from replan.model.api import (
     BrokerId,
@@ -37,6 +51,8 @@ from replan.snapshots.api import write_snapshot
 
 CLOCK = datetime(2026, 11, 22, 5, tzinfo=UTC)
 NOW = Hour.at(CLOCK)
+BEGIN = datetime(2026, 11, 21, tzinfo=UTC)
+COMPARED = (DECLARED, DIFFERENCES, DRIFT, JUDGED, COSTS, HISTORY)
 TOPICS = ("clicks", "orders", "payments")
 BAD, GOOD = [1, 2, 3], [1, 2, 4]
 ORDERS = f"version: 1\nassignments: {{orders: {{partitions: [{GOOD}]}}}}\n"
@@ -54,14 +70,63 @@ def observed(
 
 def at_hour(hour: float) -> str:
     """So many hours after the beginning of 21 November."""
-    moment = datetime(2026, 11, 21, tzinfo=UTC) + timedelta(hours=hour)
-    return moment.isoformat().replace("+00:00", "Z")
+    return (BEGIN + timedelta(hours=hour)).isoformat().replace("+00:00", "Z")
 
 
 def write_fleet_file(file: Path, clusters: Mapping[str, str], lake: str = "lake") -> None:
     """Write a fleet file of these entries."""
     lines = [f"  {name}: {{{entry}}}\n" for name, entry in clusters.items()]
     file.write_text(f"version: 1\nlake: {lake}\nclusters:\n{''.join(lines)}")
+
+
+def drawn_fleet(seeds: Iterable[int], sources: str = "") -> dict[str, str]:
+    """The entries of a fleet file for what `write_fleet` writes, below an address."""
+    ends = {s: (".json" if s % 2 else "", ".yaml" if s % 3 else "") for s in seeds}
+    return {
+        f"fleet-{seed}": f"snapshot: '{sources}snapshots/cluster-{seed}{snapshot}', "
+        f"placement: '{sources}placements/cluster-{seed}{placement}'"
+        for seed, (snapshot, placement) in ends.items()
+    }
+
+
+class Clusters:
+    """A lake of the clusters eu and us, both declared to be GOOD."""
+
+    def __init__(self, home: Path) -> None:
+        home.mkdir(exist_ok=True)
+        self.placement = home / "placement.yaml"
+        self.declare(GOOD)
+        self.lake = Lake(str(home / "lake"))
+        named = {n: FleetCluster(n, placement=self.placement) for n in ("eu", "us")}
+        self.fleet = Fleet(named, self.lake.address)
+
+    def declare(self, members: list[int]) -> None:
+        self.placement.write_text(ORDERS.replace(str(GOOD), str(members)))
+
+    def arrive(self, hour: float, members: Sequence[int], name: str = "eu") -> Hour:
+        return keep_snapshot(self.lake, observed(members, at_hour(hour), cluster_id=name), name)
+
+    def run(self, hour: float, *stages: Stage) -> FleetRun:
+        """What `fleet run` does at an hour, once it has collected."""
+        asked = stages or BY_INPUTS
+        now = BEGIN + timedelta(hours=hour)
+        found = judge_fleet(self.fleet, self.lake, asked, Here(), now)
+        run_history(self.lake, self.fleet.clusters, Here())
+        return found
+
+    def watched(self, hour: float, *strangers: str) -> JudgedBatch:
+        """What `fleet watch` judges at an hour, of these clusters and others."""
+        now = BEGIN + timedelta(hours=hour)
+        days = [(name, str(BEGIN.date())) for name in (*self.fleet.clusters, *strangers)]
+        return judge_batch(days, self.fleet, self.lake, now, Here())
+
+    def rows(self, *tables: LakeTable) -> dict[str, list[str]]:
+        """Rows, less which stages were asked for together."""
+        return rows_of(self.lake, *(tables or COMPARED), less={JUDGED.name: ["stages"]})
+
+    def judged(self) -> list[tuple[str, int, int]]:
+        rows = self.lake.read(JUDGED).to_pylist()
+        return sorted((r["cluster"], r["hour"], r["drifted"]) for r in rows)
 
 
 def sized(todo: Todo, partitions: int) -> Todo:
@@ -176,10 +241,10 @@ def write_fleet(home: Path, seeds: Iterable[int]) -> tuple[Path, Path]:
         write_snapshot(found, snapshots / (f"{name}.json" if seed % 2 else name))
         text = drawn_placement(seed, found, f"fleet-{seed}")
         if seed % 3:
-            (placements / f"{name}.yaml").write_text(text, encoding="utf-8")
+            (placements / f"{name}.yaml").write_text(text)
         else:
             (placements / name).mkdir()
-            (placements / name / "all.yaml").write_text(text, encoding="utf-8")
+            (placements / name / "all.yaml").write_text(text)
     return snapshots, placements
 
 

@@ -1,10 +1,10 @@
-"""A server of S3's protocol on a free port of loopback: moto's, counted, and at fault where a test asks for it.
+"""A server of S3's protocol on a free port of loopback: moto's, and at fault where a test asks for it.
 
     python s3_server.py
 
 Prints its port, and ends with its standard input, so that it never outlives a test. It is a process of its own, since
-the library that asks holds Python's lock meanwhile. `GET /-/requests` lists what was asked since the last time;
-`POST /-/faults` says what goes wrong from now on: the first that matches, so many times.
+the library that asks holds Python's lock meanwhile. `POST /-/faults` says what goes wrong from now on: the first that
+matches, so many times.
 """
 
 import json
@@ -29,25 +29,20 @@ class Silent(WSGIRequestHandler):
 
 
 class Server:
-    """Moto's application with a list of what was asked, and faults."""
+    """Moto's application with faults."""
 
     def __init__(self) -> None:
         self.inner: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)
-        self.asked: list[str] = []
         self.faults: list[dict[str, Any]] = []
         self.lock = Lock()
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         """Answer a request."""
         path, query = environ["PATH_INFO"], environ["QUERY_STRING"]
-        if path == "/-/requests":
-            asked, self.asked = self.asked, []
-            return answered(start, "200 OK", json.dumps(asked))
         if path == "/-/faults":
             self.faults = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
             return answered(start, "200 OK", "")
         what = f"{environ['REQUEST_METHOD']} {path}?{query}"
-        self.asked.append(what)
         with self.lock:
             hit = next((f for f in self.faults if f["times"] and re.search(f["of"], what)), None)
             if hit is not None:

@@ -185,18 +185,6 @@ def sequences(engine: str, folder: Path, kills: Sequence[int], seed: int) -> lis
 
 
 @pytest.mark.nightly
-def test_the_local_engine_killed_at_drawn_moments(tmp_path: Path) -> None:
-    assert "driver" in sequences("local", tmp_path, (3,), 0)
-
-
-@pytest.mark.spark
-@pytest.mark.nightly
-@pytest.mark.timeout(6000)
-def test_spark_killed_at_drawn_moments(tmp_path: Path) -> None:
-    assert len(sequences("spark", tmp_path, (3,), 0)) == 3
-
-
-@pytest.mark.nightly
 @pytest.mark.timeout(6000)
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_the_local_engine_killed_at_two_hundred_moments(tmp_path: Path, seed: int) -> None:

@@ -9,9 +9,8 @@ from shutil import copytree
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
-from tests.builders import snapshot, state
 from tests.commandline import checked, environment
+from tests.fleet.fleets import BROKEN, ORDERS, observed, write_fleet_file
 
 from replan.fleet.api import TABLES, Lake
 from replan.snapshots.api import write_snapshot
@@ -27,19 +26,17 @@ def home(tmp_path: Path) -> Path:
     """Two clusters that were judged once and have changed since, one with a broken placement, one that is damaged."""
     folder = tmp_path / "home"
     folder.mkdir()
-    orders = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\nthrottles: {moves: {rate: 1MB/s}}\n"
     for name in ("eu", "us"):
-        (folder / f"{name}.yaml").write_text(orders, encoding="utf-8")
-    (folder / "lab.yaml").write_text("version: 1\nassignment: 3\n", encoding="utf-8")
-    (folder / "gone.json").write_text("{", encoding="utf-8")
-    (folder / "fleet.yaml").write_text(
-        "version: 1\nlake: lake\nowners: {orders: sales}\nclusters:\n"
-        "  eu: {simulated: eu.json, placement: eu.yaml}\n"
-        "  us: {snapshot: us.json, placement: us.yaml}\n"
-        "  lab: {snapshot: lab.json, placement: lab.yaml}\n"
-        "  gone: {snapshot: gone.json, placement: eu.yaml}\n",
-        encoding="utf-8",
-    )
+        (folder / f"{name}.yaml").write_text(f"{ORDERS}throttles: {{moves: {{rate: 1MB/s}}}}\n")
+    (folder / "lab.yaml").write_text(BROKEN)
+    (folder / "gone.json").write_text("{")
+    fleet = {
+        "eu": "simulated: eu.json, placement: eu.yaml, owners: {orders: sales}",
+        "us": "snapshot: us.json, placement: us.yaml",
+        "lab": "snapshot: lab.json, placement: lab.yaml",
+        "gone": "snapshot: gone.json, placement: eu.yaml",
+    }
+    write_fleet_file(folder / "fleet.yaml", fleet)
     stand(folder, EARLIER, 1000, eu=[1, 2, 3], us=[1, 2, 4], lab=[1, 2, 4])
     checked("fleet", "run", "-o", "report", folder=folder, wanted=1)
     stand(folder, LATER, 9000, eu=[1, 2, 4], us=[1, 3, 4], lab=[1, 2, 4])
@@ -48,8 +45,8 @@ def home(tmp_path: Path) -> Path:
 
 def stand(folder: Path, observed_at: str, size: int, **members: Sequence[int]) -> None:
     for name, listed in members.items():
-        seen = snapshot([state(list(listed), size=size)], observed_at=observed_at)
-        write_snapshot(replace(seen, cluster_id=f"id-{name}"), folder / f"{name}.json")
+        seen = observed(listed, observed_at, cluster_id=f"id-{name}", size=size)
+        write_snapshot(seen, folder / f"{name}.json")
 
 
 def left(home: Path) -> str:
@@ -63,7 +60,7 @@ def left(home: Path) -> str:
     rows = {name: sorted({str(row) for row in rows}) for name, rows in found.items()}
     # A killed run may leave a `.NAME.XXXX.partial`, which nothing reads.
     files = sorted(f for f in (home / "report").rglob("*.*") if not f.name.startswith("."))
-    written = {str(f.relative_to(home)): f.read_text(encoding="utf-8") for f in files}
+    written = {str(f.relative_to(home)): f.read_text() for f in files}
     return json.dumps({"rows": rows, "files": written}, indent=1).replace(str(home), "HOME")
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
-from tests.builders import CLUSTER_ID, snapshot, state
-from tests.commandline import environment
-from tests.fleet.fleets import found_in, write_fleet
+from tests.builders import snapshot, state
+from tests.commandline import environment, python
+from tests.fleet.fleets import NOW, found_in, sized, write_fleet
 from tests.readings import find_drift
 
 import replan
@@ -23,13 +22,11 @@ from replan.fleet.api import (
     TABLES,
     Engine,
     Here,
-    Hour,
     Lake,
     SparkTarget,
     Stage,
     Todo,
     do_and_commit,
-    written_by,
 )
 from replan.placement_file.api import load_placement
 from replan.planning.api import Difference, DriftClass, dumps, make_plan
@@ -37,15 +34,8 @@ from replan.snapshots.api import read_snapshot, write_snapshot
 
 pytestmark = pytest.mark.slow
 
-NOW = Hour.of("", "2026-11-22T05:00:00Z")
 STAGES = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
-ORDERS = """\
-version: 1
-cluster: {name: payments-eu}
-assignments:
-  orders:
-    partitions: {0: [1, 2, 4]}
-"""
+ORDERS = "version: 1\ncluster: {name: payments-eu}\nassignments: {orders: {partitions: {0: [1, 2, 4]}}}\n"
 
 
 @pytest.fixture
@@ -54,8 +44,12 @@ def fleet(tmp_path: Path) -> Path:
     (tmp_path / "snapshots").mkdir()
     (tmp_path / "placements").mkdir()
     write_snapshot(snapshot([state([1, 2, 3], size=10)]), tmp_path / "snapshots" / "eu")
-    (tmp_path / "placements" / "eu.yaml").write_text(ORDERS, encoding="utf-8")
+    declare(tmp_path, ORDERS)
     return tmp_path
+
+
+def declare(home: Path, placement: str, name: str = "eu") -> None:
+    (home / "placements" / f"{name}.yaml").write_text(placement)
 
 
 def columns_of(name: str, found: Difference) -> dict[str, Any]:
@@ -110,12 +104,6 @@ def test_a_fleet_gives_what_each_cluster_gives_by_itself(tmp_path: Path) -> None
     assert len(refused) == len(seeds) - len(plans)
 
 
-def sized(todo: Todo, partitions: int) -> Todo:
-    """The same, of clusters of so many partitions by what their tasks say."""
-    tasks = (replace(task, partitions=partitions) for task in todo.tasks)
-    return replace(todo, tasks=tuple(tasks))
-
-
 def test_processes_give_what_one_process_gives(
     in_a_lake: Callable[[str], tuple[Lake, Todo]],
 ) -> None:
@@ -144,103 +132,35 @@ def test_on_one_machine_the_folder_of_the_output_need_not_be_there_yet(fleet: Pa
     assert found_in(fleet, where=where).drifted.num_rows == 1
 
 
-def test_the_tables_have_their_declared_schemas(fleet: Path) -> None:
-    found = found_in(fleet, STAGES)
-    assert list(found.rows) == written_by(STAGES)
-    assert all(rows.schema == TABLES[name].schema for name, rows in found.rows.items())
-
-
-def test_the_cost_of_a_partition(fleet: Path) -> None:
-    text = ORDERS + "throttles: {moves: {rate: 1KB/s}}\n"
-    (fleet / "placements" / "eu.yaml").write_text(text, encoding="utf-8")
-    (row,) = found_in(fleet, [Stage.COST]).rows["costs"].to_pylist()
-    # Broker 1, which leads, is in rack a, as is the new one, 4.
-    assert (row["bytes"], row["cross_rack_bytes"], row["seconds"]) == (10, 0, 0.01)
-    assert (row["amount"], row["currency"]) == (None, None)  # folders have no prices
-    crossing = text.replace("[1, 2, 4]", "[1, 2, 5]")
-    (fleet / "placements" / "eu.yaml").write_text(crossing, encoding="utf-8")
-    (row,) = found_in(fleet, [Stage.COST]).rows["costs"].to_pylist()
-    assert row["cross_rack_bytes"] == 10
-
-
 def test_a_broken_snapshot_is_a_row_and_the_others_are_compared(fleet: Path) -> None:
-    (fleet / "snapshots" / "us.json").write_text("{", encoding="utf-8")
-    (fleet / "placements" / "us.yaml").write_text(ORDERS, encoding="utf-8")
+    (fleet / "snapshots" / "us.json").write_text("{")
+    declare(fleet, ORDERS, "us")
     found = found_in(fleet)
-    file = fleet / "snapshots" / "us.json"
-    assert [
-        (e["cluster"], e["stage"], e["file"], e["message"]) for e in found.errors.to_pylist()
-    ] == [
-        (
-            "payments-eu",
-            "diff",
-            str(fleet / "placements" / "us.yaml"),
-            "no readable snapshot is named us; name it so, or say `cluster.id`",
-        ),
-        (
-            "us",
-            "diff",
-            str(file),
-            f"{file}:1:2: this is not JSON: Expecting property name enclosed in double quotes",
-        ),
-    ]
+    files = fleet / "placements" / "us.yaml", fleet / "snapshots" / "us.json"
+    said = (
+        "no readable snapshot is named us; name it so, or say `cluster.id`",
+        f"{files[1]}:1:2: this is not JSON: Expecting property name enclosed in double quotes",
+    )
+    errors = found.errors.to_pylist()
+    assert [(e["cluster"], e["stage"]) for e in errors] == [("payments-eu", "diff"), ("us", "diff")]
+    assert [(e["file"], e["message"]) for e in errors] == [*zip(map(str, files), said, strict=True)]
     assert (found.rows["drift"].num_rows, found.exit_code(), found.exit_code(2)) == (1, 1, 2)
 
 
-def test_a_broken_placement_is_a_row_and_the_others_are_compared(fleet: Path) -> None:
-    write_snapshot(
-        replace(snapshot([state([1, 2, 3])]), cluster_id="us"), fleet / "snapshots" / "us"
-    )
-    (fleet / "placements" / "us.yaml").write_text("version: 1\nassignments: 3\n", encoding="utf-8")
-    found = found_in(fleet, STAGES)
-    (error,) = found.errors.to_pylist()
-    assert (error["cluster"], error["file"]) == ("us", str(fleet / "placements" / "us.yaml"))
-    assert "us.yaml:2:" in error["message"]
-    assert found.undeclared == ()
-    assert found.rows["drift"].num_rows == 1
-
-
-def test_a_snapshot_whose_tables_are_cut_is_one_row_for_all_stages(fleet: Path) -> None:
-    file = fleet / "snapshots" / "eu" / "partitions.parquet"
-    file.write_bytes(file.read_bytes()[:100])
-    found = found_in(fleet, STAGES)
-    (error,) = found.errors.to_pylist()
-    assert (error["cluster"], error["stage"]) == ("payments-eu", "diff")
-    assert error["message"].startswith(f"{file}: this is no whole Parquet file: ")
-    assert [found.rows[name].num_rows for name in ("drift", "judged")] == [0, 0]
-
-
-def test_of_two_snapshots_of_a_cluster_the_newer_one_counts(fleet: Path) -> None:
-    later = snapshot([state([1, 2, 4])], observed_at="2026-11-21T03:00:00.5Z")
-    write_snapshot(later, fleet / "snapshots" / "eu-later.json")
-    (fleet / "placements" / "eu.yaml").write_text(
-        ORDERS.replace("payments-eu", f"payments-eu, id: {CLUSTER_ID}"), encoding="utf-8"
-    )
-    found = found_in(fleet)
-    assert (found.rows["drift"].num_rows, found.older, found.exit_code()) == (0, 1, 0)
-    (judged,) = found.rows["judged"].to_pylist()
-    assert (judged["cluster"], judged["observed_at"]) == ("payments-eu", "2026-11-21T03:00:00.5Z")
-
-
 def test_a_cluster_of_which_nothing_is_declared_has_no_drift(fleet: Path) -> None:
-    (fleet / "placements" / "eu.yaml").write_text("version: 1\n", encoding="utf-8")
+    declare(fleet, "version: 1\n")
     found = found_in(fleet)
     (judged,) = found.rows["judged"].to_pylist()
     assert (judged["partitions"], judged["drifted"], found.exit_code()) == (0, 0, 0)
 
 
+DRIFT = ("fleet", "drift", "--snapshots", "snapshots", "--placements", "placements", "-o", "out")
+
+
 def by_itself(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """The command on its own, since it starts and ends a session."""
-    python = [sys.executable, "-W", "error::UserWarning"]
-    folders = ["--snapshots", str(home / "snapshots"), "--placements", str(home / "placements")]
-    output = ["--output", str(home / "out"), *arguments]
-    return subprocess.run(
-        [*python, "-m", "replan", "fleet", "drift", *folders, *output],
-        capture_output=True,
-        text=True,
-        env=environment(),
-        check=False,
-    )
+    strict = ("-W", "error::UserWarning", "-m", "replan")
+    return python(*strict, *DRIFT, *arguments, folder=home)
 
 
 REPORT = """\
@@ -275,14 +195,13 @@ def test_the_whole_run_on_spark_prints_the_same_and_nothing_of_sparks(fleet: Pat
 @pytest.mark.nightly
 @pytest.mark.spark
 def test_it_runs_as_spark_submit_starts_it(fleet: Path) -> None:
-    folders = ["--snapshots", str(fleet / "snapshots"), "--placements", str(fleet / "placements")]
     program = Path(replan.__file__).with_name("__main__.py")
     run = subprocess.run(
         [
             *(str(Path(sys.executable).with_name("spark-submit")), "--master", "local[2]"),
-            *(str(program), "fleet", "drift", *folders),
-            *("--output", str(fleet / "out")),
+            *(str(program), *DRIFT),
         ],
+        cwd=fleet,
         capture_output=True,
         text=True,
         env=environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"),
@@ -327,12 +246,7 @@ def test_what_a_python_worker_raised_is_said_without_its_calls() -> None:
 @pytest.mark.parametrize(
     ("where", "environment", "expected", "why"),
     [
-        (
-            SparkTarget(),
-            {},
-            Engine.LOCAL,
-            "neither --master nor --remote nor spark-submit gives Spark",
-        ),
+        (SparkTarget(), {}, Engine.LOCAL, "nor spark-submit gives Spark"),
         (SparkTarget(), {SUBMITTED: "1234"}, Engine.SPARK, "which spark-submit gives"),
         (SparkTarget(master="local[2]"), {}, Engine.SPARK, "which --master local[2] gives"),
         (SparkTarget(remote="sc://host"), {}, Engine.SPARK, "which --remote sc://host gives"),

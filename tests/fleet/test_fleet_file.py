@@ -30,7 +30,7 @@ clusters:
 
 def written(home: Path, text: str) -> Path:
     file = home / "fleet.yaml"
-    file.write_text(text, encoding="utf-8")
+    file.write_text(text)
     return file
 
 
@@ -88,42 +88,38 @@ def test_a_name_in_the_lake_is_one_that_a_fleet_file_can_have(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "places"),
+    ("before", "after", "place"),
     [
-        ("version: 1", "version: 2", ["1:10: version: 2 is not right"]),
-        ("lake: lake/", "lakes: lake/", ['2:1: lakes: unknown key; did you mean "lake"?']),
-        ("timeout: 1m", "timeout: 1", ["3:10: timeout: 1 is a whole number"]),
-        ("timeout: 1m", 'timeout: "1m\\n"', ["3:10: timeout: "]),
-        ("  us:", '  "us\\n":', ['14:3: clusters."us\\n": "us\\n" is not right']),
-        ("  fed: {}", "  -fed: {}", ["15:3: clusters.-fed: "]),
-        ("  fed: {}", "  fed: 3", ["15:8: clusters.fed: "]),
+        ("version: 1", "version: 2", "1:10: version: 2 is not right"),
+        ("lake: lake/", "lakes: lake/", '2:1: lakes: unknown key; did you mean "lake"?'),
+        ("timeout: 1m", "timeout: 1", "3:10: timeout: 1 is a whole number"),
+        ("timeout: 1m", 'timeout: "1m\\n"', "3:10: timeout: "),
+        ("  us:", '  "us\\n":', '14:3: clusters."us\\n": "us\\n" is not right'),
+        ("  fed: {}", "  -fed: {}", "15:3: clusters.-fed: "),
+        ("  fed: {}", "  fed: 3", "15:8: clusters.fed: "),
         (
             "us: {snapshot",
             "us: {simulated: a.json, snapshot",
-            ["14:27: clusters.us.snapshot: simulated says already"],
+            "14:27: clusters.us.snapshot: simulated says already",
         ),
         (
             "us: {snapshot",
             "us: {commandConfig: a, snapshot",
-            ["14:8: clusters.us.commandConfig: goes with bootstrapServers"],
+            "14:8: clusters.us.commandConfig: goes with bootstrapServers",
         ),
         (
             "bootstrapServers: kafka-1:9092",
             "bootstrapServers: u:hunter2@kafka-1:9092",
-            ["8:5: clusters.eu.bootstrapServers: these are HOST:PORT"],
+            "8:5: clusters.eu.bootstrapServers: these are HOST:PORT",
         ),
-        ("timeout: 1m", f"timeout: {'9' * 30}h", ["3:10: timeout: "]),
-        ("currency: USD, ", "", ["13:30: clusters.sim.prices: `currency` is missing"]),
+        ("timeout: 1m", f"timeout: {'9' * 30}h", "3:10: timeout: "),
+        ("currency: USD, ", "", "13:30: clusters.sim.prices: `currency` is missing"),
     ],
 )
-def test_what_is_wrong_has_its_place(
-    tmp_path: Path, before: str, after: str, places: list[str]
-) -> None:
+def test_what_is_wrong_has_its_place(tmp_path: Path, before: str, after: str, place: str) -> None:
     file = written(tmp_path, WHOLE.replace(before, after))
     with pytest.raises(BadPlacement) as refused:
         read_fleet(file)
-    found = str(refused.value).splitlines()
-    assert len(found) == len(places), found
-    assert "hunter2" not in str(refused.value)
-    for line, place in zip(found, places, strict=True):
-        assert line.startswith(f"{file}:{place}"), line
+    (line,) = str(refused.value).splitlines()
+    assert line.startswith(f"{file}:{place}")
+    assert "hunter2" not in line

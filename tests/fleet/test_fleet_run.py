@@ -103,8 +103,9 @@ def test_a_whole_run_judges_who_answers_and_names_the_others(home: Path, lake: L
     assert "eu       orders-0  operator  replicas  [1,2,4]   [1,2,3]       1  sales" in run.stdout
     assert run.stdout.splitlines()[-1] == "Drift: 1 difference in 1 of 2 clusters; 2 errors."
     found = rows_of(lake)
-    errors = {(e["cluster"], e["stage"]) for e in lake.read(ERRORS).to_pylist()}
-    assert errors == {("gone", "collect"), ("lab", "diff")}
+    errors = [[e[k] for k in ("cluster", "stage", "file")] for e in lake.read(ERRORS).to_pylist()]
+    broken = ["lab", "diff", str(home / "lab.yaml")]
+    assert sorted(errors) == [["gone", "collect", "127.0.0.1:1"], broken]
     assert {*lake.read(JUDGED)["cluster"].to_pylist()} == {"eu", "us"}
     (history,) = lake.read(HISTORY, columns=("cluster", "topic", "open", "spells")).to_pylist()
     assert [*history.values()] == ["eu", "orders", True, 1]

@@ -1,13 +1,11 @@
 """Two folders as a fleet: which files are snapshots and placements, which belong together, what is said of the rest."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
-from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
-from tests.fleet.fleets import CLOCK, found_in
+from tests.builders import CLUSTER_ID, OBSERVED_AT
+from tests.commandline import python
+from tests.fleet.fleets import BAD, CLOCK, found_in, observed
 
 from replan.errors import BadFile, BadUsage, ReplanError
 from replan.fleet.api import (
@@ -29,6 +27,11 @@ BELOW = "assignments:\n  orders:\n    partitions: [[1, 2, 3]]\n"
 ANY = f"version: 1\n{BELOW}"
 
 
+def of(cluster: str) -> str:
+    """A placement that says of which cluster it is."""
+    return f"version: 1\ncluster: {{{cluster}}}\n{BELOW}"
+
+
 def make(home: Path, *names: str) -> Path:
     for name in names:
         path = home / name
@@ -48,15 +51,13 @@ class Folders:
     def seen(self, name: str, cluster: str = CLUSTER_ID, at: str = OBSERVED_AT) -> Path:
         path = self.home / "snapshots" / name
         path.parent.mkdir(exist_ok=True)
-        write_snapshot(
-            replace(snapshot([state([1, 2, 3])], observed_at=at), cluster_id=cluster), path
-        )
+        write_snapshot(observed(BAD, at, cluster_id=cluster), path)
         return path
 
     def declared(self, name: str, text: str = ANY) -> Path:
         path = self.home / "placements" / name
         path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text)
         return path
 
     def todo(self) -> Todo:
@@ -111,23 +112,21 @@ def test_placements_are_yaml_files_and_folders(tmp_path: Path) -> None:
 def test_a_fleet_without_snapshots_or_placements_is_refused(tmp_path: Path) -> None:
     snapshots, placements = tmp_path / "s", tmp_path / "p"
     lake = Lake(str(tmp_path / "lake"))
-    with pytest.raises(BadFile) as refused:
-        from_folders(snapshots, placements, lake, CLOCK)
-    assert str(refused.value) == f"{snapshots}: cannot read: No such file or directory"
 
+    def refused() -> str:
+        with pytest.raises(BadFile) as raised:
+            from_folders(snapshots, placements, lake, CLOCK)
+        return str(raised.value)
+
+    assert refused() == f"{snapshots}: cannot read: No such file or directory"
     snapshots.mkdir()
     placements.mkdir()
-    with pytest.raises(BadFile) as refused:
-        from_folders(snapshots, placements, lake, CLOCK)
-    assert str(refused.value) == (
+    assert refused() == (
         f"{snapshots}: there is no snapshot in this folder; "
         f"`replan snapshot -o {snapshots}/CLUSTER` writes one"
     )
-
     make(snapshots, "eu.json")
-    with pytest.raises(BadFile) as refused:
-        from_folders(snapshots, placements, lake, CLOCK)
-    assert str(refused.value) == (
+    assert refused() == (
         f"{placements}: there is no placement in this folder: "
         "it should hold a YAML file or a folder for each cluster"
     )
@@ -136,7 +135,7 @@ def test_a_fleet_without_snapshots_or_placements_is_refused(tmp_path: Path) -> N
 def test_a_placement_belongs_to_the_cluster_whose_id_it_says(folders: Folders) -> None:
     folders.seen("a", "one")
     folders.seen("b", "two")
-    folders.declared("b.yaml", f"version: 1\ncluster: {{id: one}}\n{BELOW}")
+    folders.declared("b.yaml", of("id: one"))
     found = folders.todo()
     assert [(task.cluster, task.cluster_id) for task in found.tasks] == [("b", "one")]
     assert (found.undeclared, found.errors) == (("b",), ())
@@ -146,13 +145,13 @@ def test_without_an_id_it_belongs_to_the_snapshot_of_its_own_name(folders: Folde
     folders.seen("a.json", "one")
     folders.seen("b", "two")
     folders.declared("a.yaml")
-    folders.declared("x/all.yaml", f"version: 1\ncluster: {{name: b}}\n{BELOW}")
+    folders.declared("x/all.yaml", of("name: b"))
     assert folders.pairs() == [("a", "one"), ("b", "two")]
     assert (folders.todo().errors, folders.todo().undeclared) == ((), ())
 
 
 NAMED = {
-    "in one line": f"version: 1\ncluster: {{name: eu, id: one}}\n{BELOW}",
+    "in one line": of("name: eu, id: one"),
     "in a block": f"version: 1\ncluster:\n  name: eu\n\n# which one\n  id: one\n{BELOW}",
     "at the end": f"version: 1\n{BELOW}cluster:\n  name: eu\n  id: one",
     "in a flow": "{version: 1, cluster: {name: eu, id: one}}",
@@ -192,15 +191,14 @@ def test_of_two_equally_old_snapshots_the_last_by_path_counts(folders: Folders) 
     folders.seen("a/1.json", "one")
     torn = folders.seen("a/2", "one")
     (torn / "partitions.parquet").write_bytes(b"")
-    assert [message.partition(": ")[0] for _, message in folders.messages()] == [
-        str(torn / "partitions.parquet")
-    ]
+    ((_, message),) = folders.messages()
+    assert message.startswith(f"{torn / 'partitions.parquet'}: ")
 
 
 def test_a_placement_without_a_snapshot_is_an_error(folders: Folders) -> None:
     folders.seen("c", "three")
     folders.declared("a.yaml")
-    folders.declared("b.yaml", f"version: 1\ncluster: {{name: beta, id: gone}}\n{BELOW}")
+    folders.declared("b.yaml", of("name: beta, id: gone"))
     assert folders.messages() == [
         ("a", "no readable snapshot is named a; name it so, or say `cluster.id`"),
         ("beta", "no readable snapshot of cluster gone"),
@@ -211,12 +209,10 @@ def test_a_name_that_two_clusters_have_is_an_error(folders: Folders) -> None:
     folders.seen("a/1", "one")
     folders.seen("a/2", "two")
     folders.declared("a.yaml")
-    assert folders.messages() == [
-        (
-            "a",
-            "snapshots of 2 clusters are named a (one, two); say which one is meant with `cluster.id`",
-        )
-    ]
+    said = (
+        "snapshots of 2 clusters are named a (one, two); say which one is meant with `cluster.id`"
+    )
+    assert folders.messages() == [("a", said)]
 
 
 def test_two_placements_of_one_cluster_are_both_errors_and_nothing_is_compared(
@@ -224,7 +220,7 @@ def test_two_placements_of_one_cluster_are_both_errors_and_nothing_is_compared(
 ) -> None:
     folders.seen("a", "one")
     first = folders.declared("a.yaml")
-    second = folders.declared("b.yaml", f"version: 1\ncluster: {{id: one}}\n{BELOW}")
+    second = folders.declared("b.yaml", of("id: one"))
     assert folders.todo().tasks == ()
     assert folders.messages() == [
         ("a", f"cluster one has another placement, {second}; keep one"),
@@ -237,7 +233,7 @@ def test_two_clusters_that_their_placements_call_the_same_are_both_errors(folder
     folders.seen("a", "one")
     folders.seen("b", "two")
     first, second = (
-        folders.declared(f"{name}.yaml", f"version: 1\ncluster: {{name: eu, id: {one}}}\n{BELOW}")
+        folders.declared(f"{name}.yaml", of(f"name: eu, id: {one}"))
         for name, one in (("a", "one"), ("b", "two"))
     )
     assert folders.todo().tasks == ()
@@ -254,7 +250,7 @@ def test_a_source_that_cannot_be_read_is_an_error_and_its_namesake_is_not_called
     folders.seen("a", "one")
     placement = folders.declared("a.yaml", "version: [\n")
     torn = folders.home / "snapshots" / "b.json"
-    torn.write_text("{", encoding="utf-8")
+    torn.write_text("{")
     assert [(name, text.partition(":")[0]) for name, text in folders.messages()] == [
         ("a", str(placement)),
         ("b", str(torn)),
@@ -303,9 +299,9 @@ def test_without_a_package_the_way_to_it_is_said() -> None:
 
 
 @pytest.mark.command
-def test_importing_the_entry_point_and_the_report_imports_no_spark() -> None:
+def test_importing_the_entry_point_and_the_report_imports_no_spark(tmp_path: Path) -> None:
     script = (
         "import sys, replan.fleet.folders, replan.fleet.report; "
         "sys.exit('pyspark' in sys.modules or 'pandas' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+    assert python("-c", script, folder=tmp_path).returncode == 0

@@ -135,15 +135,6 @@ def moved(*applications: Application, done: bool = True) -> dict[str, Any]:
     return {"ended": tuple(ended_applications(fold(records)))}
 
 
-def test_a_spell_has_its_own_beginning(home: Path) -> None:
-    row = history(judge(home, look(1, BAD), look(2, GOOD), look(4, BAD), look(5, BAD)))
-    assert (row["first_seen"], row["since"], row["spells"]) == (moment(1), moment(4), 2)
-    assert row["flapping"] is False
-    fleet = Fleet({"eu": FleetCluster("eu")})
-    (reported,) = gather(Lake(str(home / "lake")), fleet).drift
-    assert (reported["since"], reported["spells"]) == (moment(4), 2)
-
-
 def test_what_begins_three_times_in_a_week_flaps_until_it_is_quiet_for_one(home: Path) -> None:
     lake = judge(home, *(look(n, GOOD if n % 2 else BAD) for n in range(6)))
     assert (history(lake)["spells"], history(lake)["flapping"]) == (3, True)
@@ -276,7 +267,7 @@ def test_ends_of_a_snapshot_that_was_replaced_say_nothing_of_the_other(home: Pat
 def test_a_partition_that_has_shrunk_has_no_rate_to_judge_a_copy_by(home: Path) -> None:
     """Retention is at work there: what was written is more than what the sizes grew by, by nobody knows how much."""
 
-    grown = [look(n, state(GOOD, size=size)) for n, size in ((0, 0), (1, 3600), (2, 10800))]
+    grown = [look(n, state(GOOD, size=size)) for n, size in ((0, 0), (1, 7200), (2, 10800))]
     lake = judge(home, *grown, stages=[Stage.RATES])
     assert newest_rates(lake, "id-eu").rates.bytes_per_second == {ORDERS_0: 2}
     judge(home, look(3, state(GOOD, size=100)), stages=[Stage.RATES])

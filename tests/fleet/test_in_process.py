@@ -38,7 +38,7 @@ def test_workers_end_with_the_process_that_started_them(
     tmp_path_factory: pytest.TempPathFactory, end: str, code: int, said: str
 ) -> None:
     script = tmp_path_factory.mktemp("work") / "work.py"
-    script.write_text(WORK.format(end=end), encoding="utf-8")
+    script.write_text(WORK.format(end=end))
     done = subprocess.run(  # whoever is left keeps the outputs open
         [sys.executable, str(script)],
         env=environment(),

@@ -119,19 +119,15 @@ def test_jars_that_were_installed_again_have_another_archive(tmp_path: Path) -> 
     environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     jars = tmp_path / "jars"
     jars.mkdir()
-    first = class_archive(Java(Path("/jdk"), "17"), "4.1.4", jars, environment)
+    given = Java(Path("/jdk"), "17"), "4.1.4", jars, environment
+    first = class_archive(*given)
     os.utime(jars, (0, 0))
-    again = class_archive(Java(Path("/jdk"), "17"), "4.1.4", jars, environment)
-    assert first is not None
-    assert again is not None
-    assert first != again
+    assert None not in {first, class_archive(*given)}
+    assert first != class_archive(*given)
 
 
 def test_without_a_release_file_or_a_cache_folder_there_is_no_archive(tmp_path: Path) -> None:
-    assert (
-        class_archive(Java(Path("/jdk"), ""), "4.1.4", JARS, {"XDG_CACHE_HOME": str(tmp_path)})
-        is None
-    )
     (tmp_path / "file").touch()
-    environment = {"XDG_CACHE_HOME": str(tmp_path / "file")}
-    assert class_archive(Java(Path("/jdk"), "17"), "4.1.4", JARS, environment) is None
+    for release, cache in (("", tmp_path), ("17", tmp_path / "file")):
+        environment = {"XDG_CACHE_HOME": str(cache)}
+        assert class_archive(Java(Path("/jdk"), release), "4.1.4", JARS, environment) is None

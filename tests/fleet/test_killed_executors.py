@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 from tests.commandline import LIMIT_SECONDS
+from tests.fleet.fleets import rows_of
 from tests.fleet.test_lost import Gate, gated, kill, parent
 from tests.fleet.test_other_starts import SPARK, SUBMIT
 from tests.fleet.test_two_workers import standalone
 
 import replan
-from replan.fleet.api import TABLES, Lake
+from replan.fleet.api import JUDGED, Lake
 
 pytestmark = [
     pytest.mark.spark,
@@ -59,19 +60,14 @@ def run(home: Path, *command: str) -> "subprocess.Popen[str]":
 
 def rows(home: Path) -> dict[str, list[str]]:
     """All rows; the digest of what a cluster is judged by has the content of its placement, which the pipe has not."""
-    lake = Lake(str(home / "lake"))
-    found = {name: lake.read(table).to_pylist() for name, table in TABLES.items()}
-    found["judged"] = [row | {"inputs": None} for row in found["judged"]]
-    return {name: sorted(map(str, some)) for name, some in found.items()}
+    return rows_of(Lake(str(home / "lake")), less={JUDGED.name: ["inputs"]})
 
 
 def kill_executor_and_await(
     running: "subprocess.Popen[str]", gate: Gate, unbroken: dict[str, list[str]]
 ) -> None:
     """Kill the executor that has come to the gate, with its Python; the run does as if nothing had been."""
-    gate.reader(
-        running
-    )  # the process that started the run: it reads what is declared, to know whether that has changed
+    gate.reader(running)  # who started the run: it reads what is declared, as that may have changed
     worker = gate.reader(running)
     executor = parent(parent(worker))
     assert EXECUTOR in Path(f"/proc/{executor}/cmdline").read_bytes()

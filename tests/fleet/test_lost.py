@@ -13,17 +13,15 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
-from tests.builders import snapshot, state
-from tests.commandline import LIMIT_SECONDS, environment, replan, start
-from tests.fleet.fleets import keep_snapshot
+from tests.commandline import LIMIT_SECONDS, environment, python, replan, start
+from tests.fleet.fleets import BAD, ORDERS, keep_snapshot, observed, write_fleet_file
 
 from replan.fleet.api import ERRORS, JUDGED, Lake
 from replan.fleet.spark.api import find_java
 
 pytestmark = pytest.mark.slow
 
-ORDERS = "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n"
+NAMES = ("slow", "eu", "us", "lab")
 WORK = """
 import json
 from replan.fleet.in_process import MUCH, Here
@@ -113,7 +111,7 @@ class Gate:
     def open(self) -> None:
         """Let whoever reads from now on find a placement."""
         whole = self.path.with_suffix(".whole")
-        whole.write_text(ORDERS, encoding="utf-8")
+        whole.write_text(ORDERS)
         whole.replace(self.path)
 
     def _has(self, process: Path) -> bool:
@@ -151,14 +149,12 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
 
 def gated(home: Path) -> Gate:
     """A fleet of four clusters, of which the placement of one is the gate."""
-    lines = ["version: 1", "lake: lake", "clusters:"]
-    for name in ("slow", "eu", "us", "lab"):
-        seen = replace(snapshot([state([1, 2, 3])]), cluster_id=name)
-        keep_snapshot(Lake(str(home / "lake")), seen, name)
-        lines.append(f"  {name}: {{placement: {name}.yaml}}")
+    for name in NAMES:
+        keep_snapshot(Lake(str(home / "lake")), observed(BAD, cluster_id=name), name)
         if name != "slow":
-            (home / f"{name}.yaml").write_text(ORDERS, encoding="utf-8")
-    (home / "fleet.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            (home / f"{name}.yaml").write_text(ORDERS)
+    fleet = {name: f"placement: {name}.yaml" for name in NAMES}
+    write_fleet_file(home / "fleet.yaml", fleet)
     return Gate(home / "slow.yaml")
 
 
@@ -174,7 +170,7 @@ def test_a_lost_worker_of_the_local_engine_costs_a_retry_and_then_one_error(
     gate: Gate, times: int
 ) -> None:
     script = gate.path.with_name("work.py")
-    script.write_text(WORK, encoding="utf-8")
+    script.write_text(WORK)
     running = subprocess.Popen(
         [sys.executable, str(script)],
         cwd=script.parent,
@@ -212,9 +208,8 @@ def judged(home: Path) -> set[str]:
 
 
 def errors(home: Path) -> dict[str, str]:
-    return {
-        row["cluster"]: row["message"] for row in Lake(str(home / "lake")).read(ERRORS).to_pylist()
-    }
+    rows = Lake(str(home / "lake")).read(ERRORS).to_pylist()
+    return {row["cluster"]: row["message"] for row in rows}
 
 
 DRIFT = ("fleet", "drift", "--engine", "spark")
@@ -255,9 +250,8 @@ def test_a_lost_process_of_spark_costs_a_retry_and_then_one_error(
             kill(found["worker"])  # it outlives the others for a while
     output, said = running.communicate()
     assert "Traceback" not in said
-    everything = {"slow", "eu", "us", "lab"}
     lost = errors(home)
-    assert judged(home) == everything - lost.keys(), said
+    assert judged(home) == {*NAMES} - lost.keys(), said
     assert running.returncode == (2 if times == 1 else 1), said
     assert all(message.startswith(WHY[victim]) for message in lost.values()), lost
     if times == 1:
@@ -294,13 +288,12 @@ def java_that_ends(home: Path, starts: Sequence[int]) -> Path:
     """A Java that is killed at these of its starts; the first is that of Spark's launcher, the second Spark itself."""
     real = find_java(os.environ)
     (home / "bin").mkdir(parents=True)
-    (home / "release").write_text(real.release, encoding="utf-8")
+    (home / "release").write_text(real.release)
     program = home / "bin" / "java"
     program.write_text(
         f"#!/bin/sh\necho >> {home}/starts\n"
         f"case $(wc -l < {home}/starts) in {'|'.join(map(str, starts))}) kill -9 $$;; esac\n"
-        f'exec {real.home}/bin/java "$@"\n',
-        encoding="utf-8",
+        f'exec {real.home}/bin/java "$@"\n'
     )
     program.chmod(0o755)
     return home
@@ -329,14 +322,7 @@ def test_java_that_ends_while_it_starts_is_started_once_more(
 @pytest.mark.spark
 @pytest.mark.nightly
 def test_java_that_ends_while_a_context_is_made_leaves_room_for_another(temporary: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", CONTEXT],
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        env=environment(TMPDIR=str(temporary)),
-        check=False,
-    )
+    run = python("-c", CONTEXT, folder=temporary, TMPDIR=str(temporary))
     assert re.fullmatch(r"Spark's Java process \(pid \d+\) ended by SIGKILL\n3\n", run.stdout), (
         run.stderr
     )
@@ -360,7 +346,7 @@ def test_what_a_killed_driver_leaves_is_removed_by_the_next_run(
     assert [file.name[:14] for file in (home / "lake").glob(".*")] == [".replan-fleet-"]
     gate.open()
     again = replan(*DRIFT, folder=home, TMPDIR=str(temporary))
-    assert (again.returncode, judged(home)) == (2, {"slow", "eu", "us", "lab"}), again.stderr
+    assert (again.returncode, judged(home)) == (2, {*NAMES}), again.stderr
     assert [file.name for file in (home / "lake").glob(".*")] == []
 
 

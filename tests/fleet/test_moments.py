@@ -1,101 +1,39 @@
 """Which snapshots of a lake are judged, and what is found, in whatever order they come and by whatever clock."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from deltalake import DeltaTable
 from tests.fleet.fleets import (
     BAD,
+    BEGIN,
     BROKEN,
+    COMPARED,
     GOOD,
     ORDERS,
-    at_hour,
+    Clusters,
     found_in,
-    keep_snapshot,
     observed,
-    rows_of,
 )
 
 from replan.errors import BadFile
 from replan.fleet.api import (
     AHEAD,
-    COSTS,
     DECLARED,
-    DIFFERENCES,
     DRIFT,
-    DRIFT_STAGES,
     ERRORS,
     HISTORY,
     JUDGED,
     PLANS,
     SNAPSHOTS,
-    Fleet,
-    FleetCluster,
-    FleetRun,
-    Here,
-    Hour,
-    Lake,
-    Stage,
     gather,
-    judge_batch,
-    judge_fleet,
     render_fleet_drift,
-    run_history,
 )
 from replan.snapshots.api import write_snapshot
 
 pytestmark = pytest.mark.slow
-
-BEGIN = datetime(2026, 11, 21, tzinfo=UTC)
-TABLES = (DECLARED, DIFFERENCES, DRIFT, JUDGED, COSTS, HISTORY)
-
-
-class Clusters:
-    """A lake of the clusters eu and us, both declared to be GOOD."""
-
-    def __init__(self, home: Path) -> None:
-        home.mkdir(exist_ok=True)
-        self.placement = home / "placement.yaml"
-        self.declare(GOOD)
-        self.lake = Lake(str(home / "lake"))
-        named = {n: FleetCluster(n, placement=self.placement) for n in ("eu", "us")}
-        self.fleet = Fleet(named, self.lake.address)
-
-    def declare(self, members: list[int]) -> None:
-        self.placement.write_text(ORDERS.replace(str(GOOD), str(members)))
-
-    def arrive(self, hour: float, members: list[int], name: str = "eu") -> None:
-        keep_snapshot(self.lake, observed(members, at_hour(hour), cluster_id=name), name)
-
-    def run(self, hour: float, *stages: Stage) -> FleetRun:
-        """What `fleet run` does at an hour, once it has collected."""
-        asked = stages or (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
-        now = BEGIN + timedelta(hours=hour)
-        found = judge_fleet(self.fleet, self.lake, asked, Here(), now)
-        run_history(self.lake, self.fleet.clusters, Here())
-        return found
-
-    def watched(self, hour: float) -> tuple[Hour, ...]:
-        """What `fleet watch` judges at an hour."""
-        now = BEGIN + timedelta(hours=hour)
-        days = [(name, "2026-11-21") for name in self.fleet.clusters]
-        return judge_batch(days, self.fleet, self.lake, now, Here()).hours
-
-    def rows(self, *tables: Any) -> dict[str, list[str]]:
-        """Rows, less which stages were asked for together."""
-        return rows_of(self.lake, *(tables or TABLES), less={JUDGED.name: ["stages"]})
-
-    def judged(self) -> list[tuple[str, int, int]]:
-        rows = self.lake.read(JUDGED).to_pylist()
-        return sorted((r["cluster"], r["hour"], r["drifted"]) for r in rows)
-
-
-@pytest.fixture
-def clusters(tmp_path: Path) -> Clusters:
-    return Clusters(tmp_path / "home")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +120,7 @@ def test_a_cluster_that_has_nothing_but_a_future_is_not_judged(clusters: Cluster
 def test_the_watch_leaves_out_what_a_wrong_clock_has_dated(clusters: Clusters) -> None:
     clusters.arrive(1, BAD)
     clusters.arrive(20, GOOD)
-    assert [hour.hour for hour in clusters.watched(2)] == [1]
+    assert [hour.hour for hour in clusters.watched(2).hours] == [1]
     (error,) = clusters.lake.read(ERRORS).to_pylist()
     assert (error["cluster"], error["hour"]) == ("eu", 2)
     assert "is dated 2026-11-21T20:00:00Z" in error["message"]
@@ -279,7 +217,7 @@ def test_a_damaged_file_of_results_is_named_and_without_its_day_all_is_found_aga
     for hour in (-22, -21, 1, 2, 3):
         clusters.arrive(hour, BAD)
         clusters.run(hour + 0.1)
-    before = clusters.rows(*TABLES, PLANS)
+    before = clusters.rows(*COMPARED, PLANS)
     (listed, *_) = [f for f in clusters.lake.files(DRIFT)["eu"] if f.day == BEGIN.date()]
     damaged = Path(clusters.lake.place(DRIFT), listed.path)
     damaged.write_bytes(b"torn")
@@ -290,7 +228,7 @@ def test_a_damaged_file_of_results_is_named_and_without_its_day_all_is_found_aga
         known = DeltaTable(clusters.lake.place(table))
         known.delete(f"cluster = 'eu' AND day = '{BEGIN.date()}'")
     clusters.run(4.1)
-    assert clusters.rows(*TABLES, PLANS) == before
+    assert clusters.rows(*COMPARED, PLANS) == before
 
 
 def test_what_is_older_than_the_history_of_its_cluster_stays_out_of_it(clusters: Clusters) -> None:
@@ -305,6 +243,6 @@ def test_of_several_hours_that_are_judged_together_the_newest_says_what_is_decla
 ) -> None:
     for hour in (1, 2, 3):
         clusters.arrive(hour, BAD)
-    assert len(clusters.watched(4)) == 3
+    assert len(clusters.watched(4).hours) == 3
     (declared,) = clusters.lake.read(DECLARED).to_pylist()
     assert declared["observed_at"] == "2026-11-21T03:00:00Z"

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from tests.commandline import checked, replan
-from tests.fleet.fleets import write_fleet
+from tests.fleet.fleets import drawn_fleet, rows_of, write_fleet, write_fleet_file
 from tests.fleet.stores import KEY, SECRET, Store, object_store
 
 from replan.fleet.api import (
+    PLANS,
     SNAPSHOTS,
     TABLES,
     Lake,
@@ -40,33 +41,21 @@ def home(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for file in sorted(home.rglob("*.*")):
         if file.is_file():
             store.put(str(file.relative_to(home)), file.read_bytes())
-    fleet_file(home, "here", "", "lake")
+    write_fleet_file(home / "here.yaml", drawn_fleet(SEEDS))
     done = checked("fleet", "run", "--fleet", "here.yaml", folder=home, wanted=2)
-    (home / "said").write_text(done.stdout, encoding="utf-8")
+    (home / "said").write_text(done.stdout)
     return home
 
 
-def fleet_file(home: Path, name: str, sources: str, lake: str) -> None:
-    """Write a fleet file of clusters below an address, with a lake."""
-    lines = ["version: 1", f"lake: {lake}", "clusters:"]
-    for seed in SEEDS:
-        snapshot = f"{sources}snapshots/cluster-{seed}{'.json' if seed % 2 else ''}"
-        placement = f"{sources}placements/cluster-{seed}{'.yaml' if seed % 3 else ''}"
-        lines.append(f"  fleet-{seed}: {{snapshot: {snapshot!r}, placement: {placement!r}}}")
-    (home / f"{name}.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 def run(home: Path, lake: str, variables: dict[str, str], *options: str) -> CompletedProcess[str]:
-    fleet_file(home, lake, "s3a://ops/", f"s3a://ops/{lake}")
+    fleet = drawn_fleet(SEEDS, "s3a://ops/")
+    write_fleet_file(home / f"{lake}.yaml", fleet, f"s3a://ops/{lake}")
     return replan("fleet", "run", "--fleet", f"{lake}.yaml", *options, folder=home, **variables)
 
 
 def rows(lake: Lake) -> dict[str, list[str]]:
     """All rows; a plan says where its placement is, and so does its digest."""
-    said = {"document": None, "digest": None}
-    found = {name: lake.read(table).to_pylist() for name, table in TABLES.items()}
-    found["plans"] = [row | said for row in found["plans"]]
-    return {name: sorted(map(str, listed)) for name, listed in found.items()}
+    return rows_of(lake, less={PLANS.name: ["document", "digest"]})
 
 
 def same(home: Path, store: Store, lake: str, done: CompletedProcess[str]) -> None:
@@ -117,7 +106,7 @@ def test_a_part_of_a_giant_cluster_lies_in_the_store_as_long_as_its_run(store: S
 @pytest.mark.nightly
 def test_the_key_may_be_that_of_a_profile(home: Path, store: Store, tmp_path: Path) -> None:
     keys = f"aws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n"
-    (tmp_path / "credentials").write_text(f"[ops]\n{keys}", encoding="utf-8")
+    (tmp_path / "credentials").write_text(f"[ops]\n{keys}")
     profile = {"AWS_PROFILE": "ops", "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "credentials")}
     same(home, store, "profile", run(home, "profile", {**store.place, **profile}))
 
@@ -126,7 +115,7 @@ def test_the_key_may_be_that_of_a_profile(home: Path, store: Store, tmp_path: Pa
 def test_the_key_may_be_that_of_sparks_settings(home: Path, store: Store, tmp_path: Path) -> None:
     lines = {"endpoint": store.url, "access.key": KEY, "secret.key": SECRET}
     text = "".join(f"spark.hadoop.fs.s3a.{name} {value}\n" for name, value in lines.items())
-    (tmp_path / "spark-defaults.conf").write_text(text, encoding="utf-8")
+    (tmp_path / "spark-defaults.conf").write_text(text)
     same(home, store, "of-spark", run(home, "of-spark", {"SPARK_CONF_DIR": str(tmp_path)}))
 
 

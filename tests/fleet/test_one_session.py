@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,8 +13,8 @@ from zipfile import ZipFile
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from msgspec.structs import replace
-from tests.commandline import environment
+from tests.commandline import python
+from tests.fleet.fleets import NOW, rows_of, sized
 
 from replan.fleet.api import (
     COMPARED_AT_ONCE,
@@ -26,7 +25,6 @@ from replan.fleet.api import (
     TABLES,
     FleetRun,
     Here,
-    Hour,
     Lake,
     Stage,
     Todo,
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-NOW = Hour.of("", "2026-11-22T05:00:00Z")
 KILOBYTES_OF_NAMES = 4096
 """What a task of any size says of the seven tables that it writes."""
 
@@ -53,7 +50,7 @@ def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "events").mkdir()
     settings = {"enabled": "true", "compress": "false", "dir": (home / "events").as_uri()}
     lines = [f"spark.eventLog.{name} {value}\n" for name, value in settings.items()]
-    (home / "spark-defaults.conf").write_text("".join(lines), encoding="utf-8")
+    (home / "spark-defaults.conf").write_text("".join(lines))
     return home / "events"
 
 
@@ -61,15 +58,10 @@ def event_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spark(event_log: Path) -> "Iterator[SparkSession]":
     from replan.fleet.spark.api import spark_session
 
-    before = os.environ.get("SPARK_CONF_DIR")
-    os.environ["SPARK_CONF_DIR"] = str(event_log.parent)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_CONF_DIR", str(event_log.parent))
         with spark_session("local[2]") as session:
             yield session
-    finally:
-        del os.environ["SPARK_CONF_DIR"]
-        if before is not None:
-            os.environ["SPARK_CONF_DIR"] = before
 
 
 def judged_in(spark: "SparkSession", lake: Lake, todo: Todo) -> FleetRun:
@@ -83,17 +75,15 @@ def test_giant_clusters_that_are_compared_in_parts_have_the_rows_of_whole_ones(
 ) -> None:
     from replan.fleet.spark.api import InSpark
 
-    whole, parts = in_a_lake("whole"), in_a_lake("parts")
-    giant = tuple(replace(task, partitions=3 * COMPARED_AT_ONCE) for task in parts[1].tasks)
+    whole, (lake, todo) = in_a_lake("whole"), in_a_lake("parts")
+    giant = sized(todo, 3 * COMPARED_AT_ONCE)
     found = do_and_commit(*whole, COMPARING, Here(), NOW)
-    in_parts = do_and_commit(
-        parts[0], replace(parts[1], tasks=giant), COMPARING, InSpark(session=spark), NOW
-    )
+    in_parts = do_and_commit(lake, giant, COMPARING, InSpark(session=spark), NOW)
     assert dict(found.rows) == dict(in_parts.rows)
     assert found.counts == in_parts.counts
-    lengths = {len(files) for files in parts[0].files(DECLARED).values()}
+    lengths = {len(files) for files in lake.files(DECLARED).values()}
     assert lengths > {1}, "some of them need the whole cluster"
-    assert not list(Path(parts[0].address).rglob("*.part"))
+    assert not list(Path(lake.address).rglob("*.part"))
 
 
 def test_spark_gives_the_same_tables_in_one_commit_each(
@@ -105,11 +95,12 @@ def test_spark_gives_the_same_tables_in_one_commit_each(
     for times in (1, 2):
         there = judged_in(spark, other, others)
         assert dict(there.rows) == dict(here.rows)
-        for name in written_by(list(Stage)):
-            rows = [one.read(TABLES[name]).to_pylist() for one in (lake, other)]
-            assert sorted(rows[1], key=str) == sorted(rows[0], key=str)
-            assert rows[0], name
-            table = other.opened(TABLES[name])
+        tables = [TABLES[name] for name in written_by(list(Stage))]
+        rows = rows_of(lake, *tables)
+        assert rows_of(other, *tables) == rows
+        assert all(rows.values())
+        for kind in tables:
+            table = other.opened(kind)
             assert table is not None
             assert table.version() == times, "one commit a run, after that of the empty table"
     assert not list(Path(other.address).glob(".replan-fleet-*"))
@@ -128,7 +119,7 @@ def test_spark_gives_the_same_history_whole_and_by_topic(
         do_and_commit(lake, todo, DRIFT_STAGES, Here(), NOW)
         for _ in range(2):
             run_history(lake, [*(task.cluster for task in todo.tasks), "stranger"], workers)
-    rows = [sorted(lake.read(HISTORY).to_pylist(), key=str) for lake, _ in made]
+    rows = [rows_of(lake, HISTORY)[HISTORY.name] for lake, _ in made]
     assert rows[0] == rows[1] != []
     table = made[1][0].opened(HISTORY)
     assert table is not None
@@ -142,7 +133,7 @@ def test_spark_gives_the_same_history_whole_and_by_topic(
     by_topic = written_rows(
         history_frame(judged, history, drift, moved, divided), tmp_path / "history"
     )
-    assert sorted(by_topic.to_pylist(), key=str) == rows[0]
+    assert sorted(map(str, by_topic.to_pylist())) == rows[0]
 
 
 @contextmanager
@@ -154,13 +145,9 @@ def noted(spark: "SparkSession", event_log: Path) -> Iterator[dict[int, list[dic
     spark.sparkContext.setJobGroup("elsewhere", "")
     (log,) = event_log.glob(f"*{spark.sparkContext.applicationId}/events_*")
     events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    begun = [
-        event["Stage IDs"]
-        for event in events
-        if event["Event"] == "SparkListenerJobStart"
-        and event["Properties"].get("spark.jobGroup.id") == group
-    ]
-    found |= {stage: [] for stages in begun for stage in stages}
+    jobs = (event for event in events if event["Event"] == "SparkListenerJobStart")
+    mine = (job for job in jobs if job["Properties"].get("spark.jobGroup.id") == group)
+    found |= {stage: [] for job in mine for stage in job["Stage IDs"]}
     for event in events:
         if event["Event"] == "SparkListenerTaskEnd" and event["Stage ID"] in found:
             found[event["Stage ID"]].append(event)
@@ -230,28 +217,23 @@ def test_the_rows_of_a_table_are_a_dataframe(
     assert sorted(found.to_pylist(), key=str) == sorted(here.rows["drift"].to_pylist(), key=str)
 
 
-def test_no_archive_is_read_again_for_each_task(spark: "SparkSession", tmp_path: Path) -> None:
+def test_a_worker_imports_no_pandas_and_reads_no_archive_again_for_each_task(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
     """PySpark lets all that finds modules look again before each task, and Spark's own jar has thousands of files."""
 
-    def archives(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def modules(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from zipimport import zipimporter
 
         known = sys.path_importer_cache.items()
-        found = [name for name, finder in known if isinstance(finder, zipimporter)]
+        archives = [name for name, finder in known if isinstance(finder, zipimporter)]
         for _ in batches:
-            yield pa.RecordBatch.from_pylist([{"found": str(found)}])
+            found = {"pandas": "pandas" in sys.modules, "archives": str(archives)}
+            yield pa.RecordBatch.from_pylist([found])
 
-    frame = spark.range(0, 2, 1, 2).mapInArrow(archives, "found string")
-    assert written_rows(frame, tmp_path / "found")["found"].to_pylist() == ["[]", "[]"]
-
-
-def test_a_worker_imports_no_pandas(spark: "SparkSession", tmp_path: Path) -> None:
-    def modules(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for _ in batches:
-            yield pa.RecordBatch.from_pylist([{"pandas": "pandas" in sys.modules}])
-
-    frame = spark.range(0, 2, 1, 2).mapInArrow(modules, "pandas boolean")
-    assert written_rows(frame, tmp_path / "found")["pandas"].to_pylist() == [False, False]
+    frame = spark.range(0, 2, 1, 2).mapInArrow(modules, "pandas boolean, archives string")
+    found = written_rows(frame, tmp_path / "found").to_pylist()
+    assert found == [{"pandas": False, "archives": "[]"}] * 2
 
 
 @pytest.mark.parametrize(
@@ -263,10 +245,8 @@ def test_a_session_loads_no_extension_of_spark(
 ) -> None:
     jvm, new_array = spark._jvm, spark.sparkContext._gateway.new_array
     kinds, named = new_array(jvm.java.lang.Class, 1), new_array(jvm.java.lang.Object, 1)
-    kinds[0], named[0] = (
-        jvm.java.lang.Class.forName("java.lang.String"),
-        f"org.apache.spark.sql.{name}",
-    )
+    kinds[0] = jvm.java.lang.Class.forName("java.lang.String")
+    named[0] = f"org.apache.spark.sql.{name}"
     loaders = jvm.java.lang.Class.forName("java.lang.ClassLoader")
     find = loaders.getDeclaredMethod("findLoadedClass", kinds)
     find.setAccessible(True)
@@ -275,6 +255,7 @@ def test_a_session_loads_no_extension_of_spark(
 
 
 @pytest.mark.command
+@pytest.mark.nightly
 def test_a_worker_of_another_daemon_forgets_the_jar_with_its_first_task(tmp_path: Path) -> None:
     with ZipFile(tmp_path / "spark-core.jar", "w") as jar:
         jar.writestr("a.class", "")
@@ -286,9 +267,8 @@ def test_a_worker_of_another_daemon_forgets_the_jar_with_its_first_task(tmp_path
         "preload()\n"
         "assert zipimport.zipimporter not in kinds()\n"
     )
-    there = environment(PYTHONPATH=os.pathsep.join([str(tmp_path / "spark-core.jar"), *sys.path]))
-    done = subprocess.run([sys.executable, "-c", script], env=there, check=False)
-    assert done.returncode == 0
+    path = os.pathsep.join([str(tmp_path / "spark-core.jar"), *sys.path])
+    assert python("-c", script, folder=tmp_path, PYTHONPATH=path).returncode == 0
 
 
 def written_rows(frame: "DataFrame", place: Path) -> pa.Table:
@@ -299,9 +279,10 @@ def written_rows(frame: "DataFrame", place: Path) -> pa.Table:
 
 
 @pytest.mark.nightly
-def test_only_a_session_of_our_own_java_alone_has_no_ui(spark: "SparkSession") -> None:
-    words = [sys.executable, "-c", UI]
-    done = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True)
+def test_only_a_session_of_our_own_java_alone_has_no_ui(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    done = python("-c", UI, folder=tmp_path)
     assert done.stdout.startswith("http://"), done.stderr
     assert spark.sparkContext.uiWebUrl is None
 

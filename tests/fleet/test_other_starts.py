@@ -10,11 +10,11 @@ from pathlib import Path
 import pyspark
 import pytest
 from tests.commandline import environment, replan
-from tests.fleet.fleets import write_fleet
+from tests.fleet.fleets import drawn_fleet, rows_of, write_fleet, write_fleet_file
 from tests.fleet.test_two_workers import awaited
 
 import replan as package
-from replan.fleet.api import HISTORY, TABLES, Lake
+from replan.fleet.api import HISTORY, Lake
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 SEEDS = range(24, 36)
@@ -29,12 +29,7 @@ def fleet(tmp_path: Path) -> Path:
     """A fleet of twelve clusters, with a file for each of two lakes, and what the local engine says of the first."""
     write_fleet(tmp_path, SEEDS)
     for lake in ("here", "there"):
-        lines = ["version: 1", f"lake: {lake}/lake", "clusters:"]
-        for seed in SEEDS:
-            snapshot = f"snapshots/cluster-{seed}{'.json' if seed % 2 else ''}"
-            placement = f"placements/cluster-{seed}{'.yaml' if seed % 3 else ''}"
-            lines.append(f"  fleet-{seed}: {{snapshot: {snapshot}, placement: {placement}}}")
-        (tmp_path / f"{lake}.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_fleet_file(tmp_path / f"{lake}.yaml", drawn_fleet(SEEDS), f"{lake}/lake")
     return tmp_path
 
 
@@ -44,9 +39,7 @@ def run_here(home: Path) -> subprocess.CompletedProcess[str]:
 
 def same_tables(home: Path) -> None:
     here, there = Lake(str(home / "here" / "lake")), Lake(str(home / "there" / "lake"))
-    for name, table in TABLES.items():
-        rows = [lake.read(table).to_pylist() for lake in (here, there)]
-        assert sorted(rows[0], key=str) == sorted(rows[1], key=str), name
+    assert rows_of(here) == rows_of(there)
     assert here.read(HISTORY).num_rows
     plans = sorted((home / "here" / "report" / "plans").iterdir())
     assert plans

@@ -15,7 +15,7 @@ import yaml
 from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.fleet.drawn import Drawn
-from tests.fleet.fleets import keep_snapshot
+from tests.fleet.fleets import ORDERS, keep_snapshot, sized
 
 from replan.fleet.api import (
     COMPARED_AT_ONCE,
@@ -53,9 +53,7 @@ class Clusters:
 
     def __init__(self, home: Path, name: str) -> None:
         self.lake = Lake(str(home / name))
-        (home / "eu.yaml").write_text(
-            "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n", encoding="utf-8"
-        )
+        (home / "eu.yaml").write_text(ORDERS)
         cluster = FleetCluster("eu", placement=home / "eu.yaml")
         self.fleet = Fleet({"eu": cluster}, self.lake.address)
         chance = Random(1)  # noqa: S311 - the same sizes every time
@@ -83,15 +81,16 @@ class Clusters:
 
     def todo(self, partitions: int) -> Todo:
         """With one task, of a cluster of so many partitions by what the lake says."""
-        todo = from_lake(self.fleet, self.lake, NOW)
-        return replace(todo, tasks=tuple(replace(t, partitions=partitions) for t in todo.tasks))
+        return sized(from_lake(self.fleet, self.lake, NOW), partitions)
 
     def judged(self, partitions: int) -> FleetRun:
         hour = Hour.at(NOW)
         return do_and_commit(self.lake, self.todo(partitions), list(Stage), Here(), hour)
 
 
-@pytest.mark.parametrize("rows_together", [1000, pytest.param(7, marks=pytest.mark.nightly), 1])
+@pytest.mark.parametrize(
+    "rows_together", [1, *(pytest.param(n, marks=pytest.mark.nightly) for n in (7, 1000))]
+)
 def test_rates_that_are_found_in_parts_are_those_of_the_whole(
     tmp_path: Path, rows_together: int
 ) -> None:
@@ -207,12 +206,9 @@ def compared_in(
     keep_snapshot(lake, seen, "eu")
     cluster = FleetCluster("eu", owners={"*": "platform"}, placement=placement)
     todo = from_lake(Fleet({"eu": cluster}, lake.address), lake, datetime(2026, 12, 1, tzinfo=UTC))
-    tasks = tuple(replace(task, partitions=partitions) for task in todo.tasks)
     workers = InOrder()
-    hour = Hour.at(NOW)
-    return do_and_commit(
-        lake, replace(todo, tasks=tasks), COMPARING, workers, hour
-    ), workers.divided > 0
+    found = do_and_commit(lake, sized(todo, partitions), COMPARING, workers, Hour.at(NOW))
+    return found, workers.divided > 0
 
 
 @pytest.mark.parametrize(
@@ -227,7 +223,7 @@ def test_comparing_in_parts_finds_what_comparing_the_whole_finds(
     for seed in seeds:
         lakes = [Lake(str(tmp_path / f"{seed}-{name}")) for name in ("whole", "parts")]
         for seen, text in drawn_home(tmp_path, seed):
-            (tmp_path / "eu.yaml").write_text(text, encoding="utf-8")
+            (tmp_path / "eu.yaml").write_text(text)
             (whole, _), (parts, in_parts) = (
                 compared_in(lake, seen, tmp_path / "eu.yaml", partitions)
                 for lake, partitions in zip(lakes, (0, GIANT), strict=True)
@@ -242,6 +238,8 @@ def test_comparing_in_parts_finds_what_comparing_the_whole_finds(
 LISTS = "version: 1\nassignments:\n" + "".join(
     f"  {topic}: {{partitions: [[1, 2, 3], [3, 2, 1]]}}\n" for topic in TOPICS
 )
+ACKNOWLEDGED = "acknowledged: [{topic: stock, reason: x, expires: 2027-01-01}]\n"
+REVIEWED = "blacklists: {leaders: [{broker: 1, reviewBy: 2026-01-01}]}\n"
 
 
 @pytest.mark.parametrize(
@@ -251,19 +249,11 @@ LISTS = "version: 1\nassignments:\n" + "".join(
         (LISTS.replace("search: {partitions: [[1", "search: {partitions: [[9"), True, "11 drifted"),
         (LISTS.replace("stock", "nowhere"), True, "11 drifted"),
         (LISTS + "cluster: {id: other}\n", True, "1 error"),
-        (
-            LISTS + "acknowledged: [{topic: stock, reason: x, expires: 2027-01-01}]\n",
-            True,
-            "8 drifted",
-        ),
+        (LISTS + ACKNOWLEDGED, True, "8 drifted"),
         (LISTS + "throttles: {moves: {rate: 1MB/s, brokers: {9: 1MB/s}}}\n", False, "11 drifted"),
         (LISTS + "  'new-*': {replicationFactor: 2}\n", False, "10 drifted"),
         (LISTS + "blacklists: {replicas: [{broker: 4}]}\n", False, "10 drifted"),
-        (
-            LISTS + "blacklists: {leaders: [{broker: 1, reviewBy: 2026-01-01}]}\n",
-            True,
-            "11 drifted",
-        ),
+        (LISTS + REVIEWED, True, "11 drifted"),
         (LISTS.replace("[3, 2, 1]]", "[3, 2, 1], [1, 2, 3]]", 1), False, "11 drifted"),
         (LISTS + "assignment: 3\n", False, "1 error"),
     ],
@@ -271,7 +261,7 @@ LISTS = "version: 1\nassignments:\n" + "".join(
 def test_what_needs_the_whole_cluster_takes_it_and_what_is_said_once_is_said_once(
     tmp_path: Path, placement: str, *, divides: bool, found: str
 ) -> None:
-    (tmp_path / "eu.yaml").write_text(placement, encoding="utf-8")
+    (tmp_path / "eu.yaml").write_text(placement)
     states = [
         state(
             [1, 2, 3] if partition else [1, 2, 4],

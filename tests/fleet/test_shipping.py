@@ -1,10 +1,9 @@
 """The package as executors get it."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.commandline import python
 
 from replan.fleet.spark.api import zip_package
 
@@ -28,14 +27,7 @@ done = rows_of_stages(Work(task), list(Stage))
 print(replan.__file__.startswith(sys.argv[1]), load_placement([Path(sys.argv[2])]).explicit.num_rows)
 print(sorted(set(done["errors"].column("message").to_pylist())))
 """
-    run = subprocess.run(
-        [sys.executable, "-c", script, package, str(placement), "nowhere"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-    said = [
-        f"{tmp_path}/nowhere/snapshots, eu 2026-11-21 03h: there are 0 snapshots, where one is expected"
-    ]
+    run = python("-c", script, package, str(placement), "nowhere", folder=tmp_path)
+    place = f"{tmp_path}/nowhere/snapshots, eu 2026-11-21 03h"
+    said = [f"{place}: there are 0 snapshots, where one is expected"]
     assert (run.stdout, run.stderr) == (f"True 1\n{said}\n", "")

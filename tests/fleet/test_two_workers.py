@@ -13,9 +13,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from tests.commandline import environment, replan
-from tests.fleet.fleets import write_fleet
+from tests.fleet.fleets import drawn_fleet, write_fleet, write_fleet_file
 from tests.fleet.stores import KEY, SECRET, object_store
-from tests.fleet.test_object_store import reached, rows
+from tests.fleet.test_object_store import SEEDS, reached, rows
 
 from replan.fleet.api import Lake
 
@@ -117,19 +117,14 @@ def test_both_executors_work_and_the_tables_are_the_same(
 def test_a_fleet_in_an_object_store_is_judged_by_executors_with_the_credentials_of_whoever_runs_it(
     tmp_path: Path, spark_cluster: Standalone
 ) -> None:
-    write_fleet(tmp_path, (24, 25, 30))
+    write_fleet(tmp_path, SEEDS)
     with object_store() as store:
         for file in tmp_path.glob("[sp]*/**/*.*"):
             if file.is_file():
                 store.put(str(file.relative_to(tmp_path)), file.read_bytes())
-        lines = [
-            f"  fleet-{seed}: {{snapshot: 's3a://ops/snapshots/cluster-{seed}{snapshot}', "
-            f"placement: 's3a://ops/placements/cluster-{seed}{placement}'}}\n"
-            for seed, snapshot, placement in ((24, "", ""), (25, ".json", ".yaml"), (30, "", ""))
-        ]
         for name in ("here", "there"):
-            begin = f"version: 1\nlake: s3a://ops/{name}\nclusters:\n"
-            (tmp_path / f"{name}.yaml").write_text(begin + "".join(lines), encoding="utf-8")
+            fleet = drawn_fleet(SEEDS, "s3a://ops/")
+            write_fleet_file(tmp_path / f"{name}.yaml", fleet, f"s3a://ops/{name}")
         variables = {**store.variables, "SPARK_LOCAL_IP": "127.0.0.1"}
         run, python = ("fleet", "run", "--fleet"), {"PYSPARK_PYTHON": sys.executable}
         master = ("--master", spark_cluster.master)

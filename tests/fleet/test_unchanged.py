@@ -1,18 +1,17 @@
 """What a run leaves alone, since it has not changed since it was judged; and the past, by today's placements."""
 
 from datetime import timedelta
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from msgspec.structs import replace
 from tests.builders import snapshot, state
-from tests.fleet.fleets import BAD, BROKEN, GOOD, at_hour, keep_snapshot
-from tests.fleet.test_moments import BEGIN, Clusters
+from tests.fleet.fleets import BAD, BEGIN, BROKEN, GOOD, Clusters, at_hour, keep_snapshot
 
 from replan.commands.api import moment
 from replan.fleet.api import (
+    BY_INPUTS,
     COSTS,
     DECLARED,
     DIFFERENCES,
@@ -41,11 +40,10 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def clusters(tmp_path: Path) -> Clusters:
-    found = Clusters(tmp_path / "home")
+def clusters(clusters: Clusters) -> Clusters:
     for name in ("eu", "us"):
-        found.arrive(1, BAD, name)
-    return found
+        clusters.arrive(1, BAD, name)
+    return clusters
 
 
 def versions(lake: Lake) -> dict[str, int]:
@@ -55,9 +53,8 @@ def versions(lake: Lake) -> dict[str, int]:
 
 
 def as_of(clusters: Clusters, hour: float) -> FleetRun:
-    stages = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
     now, then = BEGIN + timedelta(days=3), BEGIN + timedelta(hours=hour)
-    return judge_fleet(clusters.fleet, clusters.lake, stages, Here(), now, (), then)
+    return judge_fleet(clusters.fleet, clusters.lake, BY_INPUTS, Here(), now, (), then)
 
 
 def test_what_has_not_changed_is_not_judged_again_and_is_said_all_the_same(
@@ -118,10 +115,9 @@ def test_a_comparison_by_others_takes_away_what_stages_that_nobody_asks_for_had_
 
 def test_a_placement_that_is_another_for_a_moment_is_judged_again(clusters: Clusters) -> None:
     now = BEGIN + timedelta(hours=2)
-    stages = (*DRIFT_STAGES, Stage.COST, Stage.PLAN)
     todo = from_lake(clusters.fleet, clusters.lake, now)  # reads what is declared
     clusters.declare(BAD)
-    do_and_commit(clusters.lake, todo, stages, Here(), Hour.at(now))
+    do_and_commit(clusters.lake, todo, BY_INPUTS, Here(), Hour.at(now))
     assert clusters.judged() == [("eu", 1, 0), ("us", 1, 0)]
     clusters.declare(GOOD)
     assert clusters.run(2).counts["judged"] == 2

@@ -1,7 +1,5 @@
 """Files that executors write into the stores of a lake's tables: what their commits replace, and what runs leave."""
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
@@ -10,8 +8,10 @@ from threading import Barrier
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
-from tests.commandline import environment
+from deltalake import DeltaTable
+from tests.commandline import python
+from tests.fleet.fleets import rows_of
+from tests.forks import TREE
 
 from replan.fleet.api import (
     DECLARED,
@@ -58,10 +58,6 @@ def committed(lake: Lake, table: LakeTable, found: dict[Hour, pa.Table]) -> None
         commit_files(lake, table, files, run)
 
 
-def rows(lake: Lake, table: LakeTable) -> list[str]:
-    return sorted(map(str, lake.read(table).to_pylist()))
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_commit_of_files_replaces_what_a_commit_of_rows_replaces(
     tmp_path: Path, seed: int
@@ -84,23 +80,7 @@ def test_a_commit_of_files_replaces_what_a_commit_of_rows_replaces(
             committed(by_files, table, found)
         if chance.random() < 0.3:
             list(by_files.maintain(9999, MOMENT.day))
-        assert rows(by_files, table) == rows(by_rows, table), step
-
-
-def test_a_commit_brings_new_columns_to_an_older_table(tmp_path: Path) -> None:
-    lake = Lake(str(tmp_path))
-    earlier = Hour.of("eu", "2026-11-21T01:00:00Z")
-    write_deltalake(
-        lake.place(JUDGED),
-        judged(earlier, 1).drop_columns(["acknowledged"]),
-        partition_by=JUDGED.divided_by,
-    )
-    committed(lake, JUDGED, {MOMENT: judged(MOMENT, 2)})
-    found = lake.read(JUDGED).sort_by("hour").to_pylist()
-    assert [(r["hour"], r["partitions"], r["acknowledged"]) for r in found] == [
-        (1, 1, None),
-        (3, 2, 0),
-    ]
+        assert rows_of(by_files, table) == rows_of(by_rows, table), step
 
 
 def test_of_runs_that_commit_the_same_hour_at_once_one_is_left(tmp_path: Path) -> None:
@@ -142,9 +122,7 @@ def files_of(lake: Lake) -> list[Path]:
 
 def test_what_a_killed_run_has_not_committed_is_removed_by_the_next(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path / "lake"))
-    command = [sys.executable, "-c", KILLED, lake.address]
-    done = subprocess.run(command, env=environment(), check=False)
-    assert done.returncode == 9
+    assert python("-c", KILLED, lake.address, folder=TREE).returncode == 9
     assert len(files_of(lake)) == 2
     partial = files_of(lake)[0].with_name(f"{files_of(lake)[0].name}#1")  # a write that was cut
     partial.touch()

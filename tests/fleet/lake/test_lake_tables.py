@@ -72,10 +72,8 @@ def test_a_table_without_days_is_replaced_by_cluster(lake: Lake) -> None:
     for rows in ([row("eu", "orders"), row("us", "clicks")], [row("eu", "payments")]):
         hours = [Hour.of(r["cluster"], "2026-11-21T03:00:00Z") for r in rows]
         replace_rows(lake, HISTORY, pa.Table.from_pylist(rows, schema=HISTORY.schema), hours)
-    assert sorted(lake.read(HISTORY, columns=["topic"]).column(0).to_pylist()) == [
-        "clicks",
-        "payments",
-    ]
+    topics = lake.read(HISTORY, columns=["topic"])["topic"].to_pylist()
+    assert sorted(topics) == ["clicks", "payments"]
 
 
 def test_what_is_not_there_has_no_rows(lake: Lake) -> None:
@@ -143,13 +141,6 @@ def test_maintenance_removes_old_days_merges_files_and_keeps_the_rest(lake: Lake
     assert messages(lake) == ["2026-11-21 1", "2026-11-21 2"]
 
 
-def test_a_writer_that_was_killed_before_its_commit_leaves_nothing_to_read(lake: Lake) -> None:
-    replace_rows(lake, ERRORS, errors(EU, "one"), [EU])
-    replace_rows(lake, ERRORS, errors(EU, "two"), [EU])
-    max((Path(lake.place(ERRORS)) / "_delta_log").glob("*.json")).unlink()
-    assert messages(Lake(lake.address)) == ["one"]
-
-
 def test_maintenance_deletes_what_a_killed_writer_left_once_no_reader_can_have_begun_with_it(
     lake: Lake,
 ) -> None:
@@ -168,16 +159,8 @@ def test_maintenance_deletes_what_a_killed_writer_left_once_no_reader_can_have_b
 def test_rows_are_what_the_schema_says(lake: Lake) -> None:
     replace_rows(lake, ERRORS, errors(EU, "one"), [EU])
     (row,) = lake.read(ERRORS).to_pylist()
-    document = json.loads(json.dumps(row, default=str))
-    jsonschema.validate(
-        document, {**read_schema("lake.v1.json"), "anyOf": [{"$ref": "#/$defs/errors"}]}
-    )
-
-
-def test_a_copied_lake_is_a_lake(lake: Lake, tmp_path: Path) -> None:
-    replace_rows(lake, ERRORS, errors(EU, "one"), [EU])
-    shutil.copytree(lake.place(ERRORS), tmp_path / "copy" / "errors")
-    assert messages(Lake(str(tmp_path / "copy"))) == ["one"]
+    schema = {**read_schema("lake.v1.json"), "anyOf": [{"$ref": "#/$defs/errors"}]}
+    jsonschema.validate(json.loads(json.dumps(row, default=str)), schema)
 
 
 def test_a_table_that_several_writers_create_at_the_same_time_has_all_their_rows(

@@ -1,6 +1,6 @@
 """Small files of a cluster's day become one as hours come: how many are left, what is in them, who is in the way."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 
@@ -8,8 +8,16 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 from tests.builders import snapshot, state
-from tests.fleet.fleets import keep_snapshot, kept_snapshots
-from tests.fleet.lake.test_lake_files import DAYS, MOMENT, NAMES, judged, rows
+from tests.fleet.fleets import (
+    BEGIN,
+    BROKEN,
+    ORDERS,
+    at_hour,
+    keep_snapshot,
+    kept_snapshots,
+    rows_of,
+)
+from tests.fleet.lake.test_lake_files import DAYS, MOMENT, NAMES, judged
 
 from replan.fleet.api import (
     ERRORS,
@@ -41,8 +49,6 @@ from replan.fleet.api import (
 
 pytestmark = pytest.mark.slow
 
-BEGIN = datetime(2026, 11, 21, tzinfo=UTC)
-
 
 def count(lake: Lake, table: LakeTable, cluster: str = "eu") -> int:
     return len(lake.files(table).get(cluster, ()))
@@ -69,17 +75,6 @@ def test_a_day_has_few_files_whatever_came_and_the_day_before_it_one(tmp_path: P
     assert found == list(range(50))
 
 
-def test_a_late_hour_takes_its_place_in_a_merged_file(tmp_path: Path) -> None:
-    lake = Lake(str(tmp_path))
-    for hour in range(1, FEW_FILES + 3):
-        write(lake, replace(MOMENT, hour=hour * 2), hour)
-    assert count(lake, JUDGED) == 2
-    write(lake, replace(MOMENT, hour=4), 100)
-    write(lake, replace(MOMENT, hour=5), 200)
-    found = lake.read(JUDGED).sort_by("hour")
-    assert found["partitions"].to_pylist() == [1, 100, 200, 3, 4, 5, 6]
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_hours_in_any_order_are_the_rows_that_came_last(tmp_path: Path, seed: int) -> None:
     chance, lake = Random(seed), Lake(str(tmp_path))  # noqa: S311 - the same every time
@@ -91,7 +86,7 @@ def test_hours_in_any_order_are_the_rows_that_came_last(tmp_path: Path, seed: in
         replace_rows(lake, JUDGED, found, hours)
         last |= dict.fromkeys(hours, step)
     expected = pa.concat_tables(judged(hour, step) for hour, step in last.items())
-    assert rows(lake, JUDGED) == sorted(map(str, expected.to_pylist()))
+    assert rows_of(lake, JUDGED)[JUDGED.name] == sorted(map(str, expected.to_pylist()))
 
 
 def test_a_merged_file_whose_rows_another_has_replaced_is_left_out(tmp_path: Path) -> None:
@@ -150,8 +145,7 @@ def test_a_file_that_cannot_be_read_stays_as_it_is(tmp_path: Path) -> None:
 def test_snapshots_are_what_they_were_and_no_merged_one_arrives(tmp_path: Path) -> None:
     lake, kept = Lake(str(tmp_path)), {}
     for hour in range(FEW_FILES + 2):
-        moment = (BEGIN + timedelta(hours=hour)).isoformat().replace("+00:00", "Z")
-        seen = snapshot([state([1, 2, 3], size=hour)], observed_at=moment)
+        seen = snapshot([state([1, 2, 3], size=hour)], observed_at=at_hour(hour))
         before = newest_version(lake)
         kept[keep_snapshot(lake, seen, "eu")] = seen
     assert count(lake, SNAPSHOTS) == 2
@@ -174,18 +168,14 @@ def test_snapshots_are_what_they_were_and_no_merged_one_arrives(tmp_path: Path) 
 
 def test_whoever_does_a_task_merges_the_files_of_its_cluster(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path / "lake"))
-    placement = tmp_path / "placement.yaml"
-    placement.write_text(
-        "version: 1\nassignments: {orders: {partitions: [[1, 2, 4]]}}\n", encoding="utf-8"
-    )
-    broken = tmp_path / "broken.yaml"
-    broken.write_text("version: 1\nassignment: 3\n", encoding="utf-8")
-    named = {"eu": placement, "us": broken}
-    fleet = Fleet({n: FleetCluster(n, placement=file) for n, file in named.items()}, lake.address)
+    named = {"eu": ORDERS, "us": BROKEN}
+    for name, text in named.items():
+        (tmp_path / name).write_text(text)
+    clusters = {name: FleetCluster(name, placement=tmp_path / name) for name in named}
+    fleet = Fleet(clusters, lake.address)
     for hour in range(FEW_FILES + 3):
         now = BEGIN + timedelta(hours=hour)
-        moment = now.isoformat().replace("+00:00", "Z")
-        seen = snapshot([state([1, 2, 3], size=hour * 3600)], observed_at=moment)
+        seen = snapshot([state([1, 2, 3], size=hour * 3600)], observed_at=at_hour(hour))
         for name in named:
             keep_snapshot(lake, seen, name)
         found = do_and_commit(lake, from_lake(fleet, lake, now), list(Stage), Here(), Hour.at(now))
