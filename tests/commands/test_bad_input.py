@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.commandline import replan
+from tests.commandline import checked, replan
 
 pytestmark = pytest.mark.command
 CLUSTER = {
@@ -95,6 +95,29 @@ def test_wrong_usage_exits_1_because_2_means_changes(
     done = replan(*arguments, folder=folder)
     assert done.returncode == 1
     assert "Usage: replan" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("plan", "--measure", "99999999999999d"), "too long; write at most 36500d"),
+        (("plan", "--measure", f"{'9' * 400}s"), "too long; write at most 36500d"),
+        (("rehearse", "plan.json", "--runs", "9" * 30), "is not in the range"),
+        (("fleet", "watch", "--trigger", "nan"), "--trigger: write how many seconds, e.g. 60"),
+        (("fleet", "watch", "--trigger", "inf"), "--trigger: write how many seconds, e.g. 60"),
+        (("fleet", "maintain", "--lake", "s3a://"), "s3a:/snapshots: "),
+        (("lock", "show", "--journal", "file:."), ".: cannot read the journal: Is a directory"),
+        (("lock", "show", "--journal", "file:/dev/null"), "/dev/null: is no regular file"),
+    ],
+    ids=lambda what: " ".join(word[:20] for word in what) if isinstance(what, tuple) else "",
+)
+def test_what_an_option_cannot_be_is_refused(
+    folder: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    cluster = () if arguments[0] == "fleet" else ("--simulated", "cluster.json")
+    done = checked(*arguments, *cluster, folder=folder, wanted=1)
+    assert done.stdout == ""
+    assert said in done.stderr
 
 
 def test_a_plan_file_that_is_none_is_named(folder: Path) -> None:

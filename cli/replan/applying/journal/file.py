@@ -14,6 +14,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO
 
 import msgspec
 
@@ -258,16 +259,27 @@ def peek(path: Path, cluster_id: str) -> Sequence[Record]:
 
 
 def holder(path: Path) -> str | None:
-    """The process that has a journal now, as `pid 12 on host since …`; None where there is none."""
+    """The process that has a journal now, as `pid 12 on host since …`; None where there is none. Raises BadFile."""
+    _check_kind(path)
     try:
         with path.open("rb") as file:
             text = file.read()
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return beat(text, path)
-    except OSError:
+            return beat(text, path) if _is_locked(file) else None
+    except FileNotFoundError:
         return None
-    return None
+    except OSError as problem:
+        raise journal_inaccessible("read", path, problem) from problem
+
+
+def _is_locked(file: BinaryIO) -> bool:
+    """Whether a process has it; not so where the file system has no locks, as nobody applies with a journal there."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _checked(text: bytes, path: Path, cluster_id: str) -> lines.Content:

@@ -1,6 +1,7 @@
 """`fleet watch`: snapshots are judged as they arrive."""
 
 import os
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,6 +62,8 @@ def watch(
     from replan.fleet.in_process import Here
     from replan.fleet.watch import Watch, WatchTotals, watch_here, watch_in
 
+    if not isfinite(trigger):
+        raise BadUsage("--trigger: write how many seconds, e.g. 60")
     where = choice.where()
     on_spark = where.chosen_engine(os.environ) is Engine.SPARK
     if checkpoint is not None and not on_spark:

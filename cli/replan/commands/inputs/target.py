@@ -65,6 +65,8 @@ def journal_place(text: str | JournalPlace) -> JournalPlace:
 
 
 FLEET_FILE = Path("fleet.yaml")
+LONGEST_DAYS = 36_500
+"""Of a duration: what no clock here overflows at."""
 BOOTSTRAP_VARIABLE = "REPLAN_BOOTSTRAP_SERVER"
 SIMULATED_VARIABLE = "REPLAN_SIMULATED"
 CONFIG_VARIABLE = "REPLAN_COMMAND_CONFIG"
@@ -90,6 +92,8 @@ def seconds(text: str | float) -> float:
         raise typer.BadParameter(str(problem)) from problem
     if parsed == 0:
         raise typer.BadParameter(f"{text!r} is too short; write e.g. 3s, 500ms or 2m")
+    if parsed > LONGEST_DAYS * 86_400:
+        raise typer.BadParameter(f"{text!r} is too long; write at most {LONGEST_DAYS}d")
     return parsed
 
 

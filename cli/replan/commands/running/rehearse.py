@@ -124,6 +124,7 @@ def rehearse(
         typer.Option(
             metavar="COUNT",
             min=0,
+            max=1_000_000,
             help="Rehearse COUNT times more with random faults: the spread, and the worst seed.",
         ),
     ] = 0,

@@ -311,12 +311,15 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
             return _completed(rows, kinds, same)
 
     def require(self) -> None:
-        """Raise BadUsage where there is no lake: what only reads one does not begin another."""
-        if all(self.opened(table) is None for table in TABLES.values()):
-            raise BadUsage(
-                f"{self.address}: there is no table of replan's here; check `lake:`, "
-                "or begin it with `replan fleet collect` or `replan snapshot --lake`"
-            )
+        """Raise BadUsage where there is no lake: what only reads one does not begin another; BadFile as `files`."""
+        for table in TABLES.values():
+            with explained(self.place(table)):
+                if self.opened(table) is not None:
+                    return
+        raise BadUsage(
+            f"{self.address}: there is no table of replan's here; check `lake:`, "
+            "or begin it with `replan fleet collect` or `replan snapshot --lake`"
+        )
 
     def maintain(
         self, keep_days: int, today: date, after: datetime | None = None
