@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -130,32 +131,26 @@ def most_even(asked: PlacementProblem, held: np.ndarray) -> float:
     return float(above * held.mean() + asked.partitions.bytes.max())
 
 
-def test_a_new_broker_takes_what_a_dead_one_had_so_that_all_hold_as_much() -> None:
-    """Brokers 1 to 3 hold ten partitions each, 4 nine, and 5 is new: it gets nine of those of 1, and 4 one."""
-    lists = [[broker] for broker in (1, 2, 3) for _ in range(10)] + [[4]] * 9
-    asked = problem(brokers("aaaaa"), lists, drained=[1])
-    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 10, 3: 10, 4: 10, 5: 9}
-
-
-def test_copies_are_even_where_none_comes_to_hold_much_more_than_an_even_share() -> None:
-    """Brokers 2, 3 and 4 hold 93, 100 and 100: none comes to 15 percent above 108 by about a third of thirty."""
-    lists = [[1]] * 30 + [[2]] * 93 + [[3]] * 100 + [[4]] * 100
-    asked = problem(brokers("aaaa"), lists, drained=[1])
-    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 103, 3: 110, 4: 110}
-
-
-def test_what_leaves_drained_brokers_goes_evenly_to_those_of_a_rack() -> None:
-    """Broker 2 holds six, 3 and 4 ten each, and 13.4 are 15 percent above what is even."""
-    lists = [[1]] * 9 + [[2]] * 6 + [[3]] * 10 + [[4]] * 10
-    asked = problem(brokers("aaaa"), lists, drained=[1])
-    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 9, 3: 13, 4: 13}
-
-
-def test_who_would_come_to_hold_far_more_than_the_others_gets_less() -> None:
-    """Brokers 2 and 3 hold seven each, 4 has 13, and 13.8 are 15 percent above what is even: it gets one."""
-    lists = [[1]] * 9 + [[2]] * 7 + [[3]] * 7 + [[4]] * 13
-    asked = problem(brokers("aaaa"), lists, drained=[1])
-    assert Counter(choose(asked).lists[:, 0].tolist()) == {2: 11, 3: 11, 4: 14}
+@pytest.mark.parametrize(
+    ("held", "ends"),
+    [
+        ([10, 10, 10, 9, 0], [10, 10, 10, 9]),
+        ([30, 93, 100, 100], [103, 110, 110]),
+        ([9, 6, 10, 10], [9, 13, 13]),
+        ([9, 7, 7, 13], [11, 11, 14]),
+    ],
+    ids=[
+        "all hold as much, one of which is new",
+        "copies are even: none comes to 15 percent above the even 108",
+        "copies are even: 13.4 would be too much",
+        "who would come to hold more than 13.8 gets less",
+    ],
+)
+def test_what_a_drained_broker_had_goes_to_the_others(held: list[int], ends: list[int]) -> None:
+    """Brokers 1.. hold so many partitions of one size each; 1 goes."""
+    lists = [[broker] for broker, number in enumerate(held, 1) for _ in range(number)]
+    asked = problem(brokers("a" * len(held)), lists, drained=[1])
+    assert Counter(choose(asked).lists[:, 0].tolist()) == dict(enumerate(ends, 2))
 
 
 def test_who_has_more_gets_something_where_the_others_may_get_no_more() -> None:

@@ -106,10 +106,11 @@ def test_a_full_disk_is_relieved(layout: Layout) -> None:
     assert used(asked)[0] <= 15
 
 
-def test_a_full_disk_is_relieved_though_a_topic_is_crowded_then() -> None:
+@pytest.mark.parametrize("most", [None, 5])
+def test_a_full_disk_is_relieved_though_a_topic_is_crowded_then(most: int | None) -> None:
     """Broker 2 gets five of seven partitions, more than its third and one: broker 3 has no room."""
     table = brokers("aaa", room={1: 20, 2: 100, 3: 0})
-    asked = problem(table, [[1]] * 7, layout=Layout.NONE, topics=[0] * 7)
+    asked = problem(table, [[1]] * 7, layout=Layout.NONE, topics=[0] * 7, most=most)
     assert used(asked) == [20, 50, 0]
 
 
