@@ -238,9 +238,7 @@ def test_a_lost_process_of_spark_costs_a_retry_and_then_one_error(
 ) -> None:
     home = gate.path.parent
     running = start(DRIFT, folder=home, TMPDIR=str(temporary))
-    assert gate.reader(running) == running.pid, (
-        "it reads what is declared, to know whether that has changed"
-    )
+    assert gate.reader(running) == running.pid, "it reads what is declared: that may have changed"
     for _ in range(times):
         found = victims(gate.reader(running))
         if times == 1:
@@ -311,10 +309,8 @@ def test_java_that_ends_while_it_starts_is_started_once_more(
     if len(starts) == 1:
         assert (run.returncode, len(judged(gate.path.parent))) == (2, 4), run.stderr
         return
-    said = (
-        "replan: Spark cannot start on master local[*,3]: its Java process ended while it started\n"
-    )
-    assert run.stderr.startswith(said)
+    said = "Spark cannot start on master local[*,3]: its Java process ended while it started\n"
+    assert run.stderr.startswith(f"replan: {said}")
     assert (run.returncode, run.stdout, judged(gate.path.parent)) == (1, "", set())
     assert errors(gate.path.parent) == {}
 
@@ -323,9 +319,8 @@ def test_java_that_ends_while_it_starts_is_started_once_more(
 @pytest.mark.nightly
 def test_java_that_ends_while_a_context_is_made_leaves_room_for_another(temporary: Path) -> None:
     run = python("-c", CONTEXT, folder=temporary, TMPDIR=str(temporary))
-    assert re.fullmatch(r"Spark's Java process \(pid \d+\) ended by SIGKILL\n3\n", run.stdout), (
-        run.stderr
-    )
+    lost = r"Spark's Java process \(pid \d+\) ended by SIGKILL"
+    assert re.fullmatch(rf"{lost}\n3\n", run.stdout), run.stderr
     assert "Traceback" not in run.stderr
 
 

@@ -35,16 +35,9 @@ KEYS = {"day": date(2026, 11, 21), "hour": 3, "cluster_id": "one", "observed_at"
 def drifted(
     partition: int, kind: str, declared: list[int], observed: list[int], **more: Any
 ) -> dict[str, Any]:
+    named = {"cluster": "eu", "topic": "orders", "partition": partition, "kind": kind}
     row = {"class": "operator", "declared": declared, "observed": observed}
-    return {
-        **KEYS,
-        "cluster": "eu",
-        "topic": "orders",
-        "partition": partition,
-        "kind": kind,
-        **row,
-        **more,
-    }
+    return {**KEYS, **named, **row, **more}
 
 
 def cluster(name: str, partitions: int, drifted: int, converging: int) -> dict[str, Any]:
@@ -53,13 +46,8 @@ def cluster(name: str, partitions: int, drifted: int, converging: int) -> dict[s
 
 
 def error(cluster: str, message: str = "m", stage: str = "drift") -> dict[str, Any]:
-    return {
-        **KEYS,
-        "cluster": cluster,
-        "stage": stage,
-        "file": f"p/{cluster}.yaml",
-        "message": message,
-    }
+    said = {"stage": stage, "file": f"p/{cluster}.yaml", "message": message}
+    return {**KEYS, "cluster": cluster, **said}
 
 
 def fleet(
@@ -77,18 +65,15 @@ def fleet(
     return FleetRun(tables, undeclared, older)
 
 
+ACKNOWLEDGED = drifted(5, "acknowledged", [], [], **{"class": "acknowledged"})
+NOWHERE = {"topic": None, "partition": None}
 EVERYTHING = fleet(
     [
         drifted(10, "partitions", [], [1, 2], leader=1, detail="declared 10, has 11"),
         drifted(1, "order", [1, 2], [2, 1], leader=2, owner="sales"),
         drifted(0, "missing", [1, 2], []),
-        drifted(5, "acknowledged", [], [], **{"class": "acknowledged"}),
-        {
-            **drifted(0, "throttle", [], [], detail="rate=1"),
-            "topic": None,
-            "partition": None,
-            "broker": 3,
-        },
+        ACKNOWLEDGED,
+        drifted(0, "throttle", [], [], detail="rate=1", broker=3) | NOWHERE,
     ],
     [cluster("us", 12345, 0, 2), cluster("eu", 30, 4, 0)],
     [
@@ -167,7 +152,7 @@ def test_errors_have_the_same_cap() -> None:
     [
         (fleet([], [], []), 0, 0),
         (fleet([drifted(0, "order", [1, 2], [2, 1])], [], []), 0, 2),
-        (fleet([drifted(0, "acknowledged", [], [], **{"class": "acknowledged"})], [], []), 0, 0),
+        (fleet([ACKNOWLEDGED], [], []), 0, 0),
         (fleet([], [], [error("b")]), 0, 1),
         (fleet([], [], [error("b"), error("b", "again", "plan")]), 1, 0),
         (EVERYTHING, 0, 1),
@@ -223,7 +208,7 @@ def test_no_cell_of_a_csv_file_is_a_formula(before: str, sign: str) -> None:
 
 
 def test_a_partition_and_a_topic_of_one_name_differ_by_their_parts() -> None:
-    topic = {**drifted(1, "partitions", [], []), "topic": "orders-1", "partition": None}
+    topic = drifted(1, "partitions", [], [], topic="orders-1") | {"partition": None}
     rows = [named({"broker": None, **row}) for row in (topic, drifted(1, "order", [], []))]
     assert rows[0]["item"] == rows[1]["item"] == "orders-1"
     assert [row["topic"] for row in rows] == ["orders-1", "orders"]

@@ -1,7 +1,6 @@
 """What `fleet` offers: the public names of its modules. Tests go by it, so that a module can move."""
 
 from replan.fleet.collect import *
-from replan.fleet.collected import *
 from replan.fleet.do_task import *
 from replan.fleet.engine import *
 from replan.fleet.fleet_file import *

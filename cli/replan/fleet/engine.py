@@ -79,11 +79,6 @@ class SparkTarget(Struct, frozen=True):
         with InSpark(self.master or LOCAL_MASTER, self.remote) as spark:
             yield spark
 
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether Spark's executors are not on this machine."""
-        return self.remote is not None or not alone(self.master or LOCAL_MASTER)
-
     def chosen_engine(self, environment: Mapping[str, str]) -> Engine:
         """The engine: by itself Spark where it is given; on one machine it is never the faster one (docs/fleet.md)."""
         if self.engine is not Engine.AUTO:
@@ -109,7 +104,8 @@ class SparkTarget(Struct, frozen=True):
 
 def folder_between(where: SparkTarget) -> Path:
     """Where the lake of a run of two folders is; raises BadUsage where executors elsewhere would not see it."""
-    if where.chosen_engine(os.environ) is not Engine.SPARK or not where.is_elsewhere:
+    is_here = where.remote is None and alone(where.master or LOCAL_MASTER)
+    if is_here or where.chosen_engine(os.environ) is not Engine.SPARK:
         return Path(gettempdir())
     if where.between is None:
         raise BadUsage(

@@ -1,6 +1,6 @@
 """What a fleet run found, as text: the clusters, what drifted with a cap, what could not be done, one last line."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from replan.fleet.run import FleetRun
@@ -26,10 +26,7 @@ def render_fleet_drift(run: FleetRun, ages: Mapping[RowKey, LakeRow] | None = No
         parts.append(_clusters(run))
     if drifted.num_rows:
         parts.append(_drift(run, ages))
-    if run.errors.num_rows:
-        parts.append(error_lines(run, SHOWN_LINES))
-    parts.append([*_asides(run), _summary(run)])
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+    return _text(run, parts, _summary(run))
 
 
 def render_fleet_diff(run: FleetRun) -> str:
@@ -38,23 +35,22 @@ def render_fleet_diff(run: FleetRun) -> str:
     parts: list[list[str]] = []
     if differing.num_rows:
         rows = [
-            (
-                row["cluster"],
-                subject(row["topic"], row["partition"], None),
-                row["kind"],
-                *_lists(row),
-            )
-            for row in differing.slice(0, SHOWN_LINES).to_pylist()
+            (r["cluster"], subject(r["topic"], r["partition"], None), r["kind"], *_lists(r))
+            for r in differing.slice(0, SHOWN_LINES).to_pylist()
         ]
         more = left_out(differing.num_rows - len(rows), way_out=ALL_ELSEWHERE)
         parts.append([*aligned_lines([DIFF_HEAD, *rows], right=(5,)), *more])
-    if run.errors.num_rows:
-        parts.append(error_lines(run, SHOWN_LINES))
     running = run.rows["differences"].num_rows - differing.num_rows
-    line = (
+    said = (
         f"{count(differing.num_rows, 'partition')} not as declared, {running:,} on the way to it."
     )
-    parts.append([*_asides(run), line])
+    return _text(run, parts, said)
+
+
+def _text(run: FleetRun, tables: Sequence[Sequence[str]], last: str) -> str:
+    """The tables, what could not be done, and one last line."""
+    errors = [error_lines(run, SHOWN_LINES)] if run.errors.num_rows else []
+    parts = [*tables, *errors, [*_asides(run), last]]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
@@ -88,14 +84,9 @@ def key_of(row: LakeRow) -> RowKey:
     return tuple(row[k] for k in ("cluster", "topic", "partition", "broker", "kind"))
 
 
-def _drifted(row: Mapping[str, Any]) -> tuple[str, ...]:
-    what = (
-        row["cluster"],
-        subject(row["topic"], row["partition"], row["broker"]),
-        row["class"],
-        row["kind"],
-    )
-    return (*what, *_lists(row), row["owner"] or "-")
+def _drifted(row: LakeRow) -> tuple[str, ...]:
+    what = subject(row["topic"], row["partition"], row["broker"])
+    return (row["cluster"], what, row["class"], row["kind"], *_lists(row), row["owner"] or "-")
 
 
 def _lists(row: LakeRow) -> tuple[str, str, str]:

@@ -21,8 +21,7 @@ from msgspec.structs import asdict, replace
 
 from replan.documents.files import publish_folder, write_files
 from replan.errors import Exit
-from replan.fleet.collect import Observe, collect_answers
-from replan.fleet.collected import CollectedCluster, keep_collected
+from replan.fleet.collect import CollectedCluster, Observe, collect_answers, keep_collected
 from replan.fleet.do_task import (
     BY_INPUTS,
     COMPARING,

@@ -264,7 +264,7 @@ def _kept_in_lake(
 ) -> "Hour":
     """Keep it, and what its journal says where that was read; without a name by the id of the cluster."""
     from replan.commands.fleet.observe import collected_of
-    from replan.fleet.collected import CollectedCluster, keep_collected
+    from replan.fleet.collect import CollectedCluster, keep_collected
     from replan.fleet.lake.delta import Lake
 
     one = CollectedCluster(snapshot) if observation is None else collected_of(observation)

@@ -2,7 +2,7 @@
 
 from replan.commands.inputs.observed import observed
 from replan.commands.inputs.target import Observed, Target
-from replan.fleet.collected import CollectedCluster, ended_applications
+from replan.fleet.collect import CollectedCluster, ended_applications
 
 
 def collected_from(target: Target) -> CollectedCluster:

@@ -20,7 +20,7 @@ from replan.commands.frame.output import note, result
 from replan.errors import Exit
 
 if TYPE_CHECKING:
-    from replan.fleet.collected import CollectedCluster
+    from replan.fleet.collect import CollectedCluster
     from replan.fleet.fleet_file import Fleet, FleetCluster
 
 ASKED_WITH: "Mapping[str, Sequence[str]]" = {

@@ -208,17 +208,10 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
             return f"{self.address.rstrip('/')}/{table.name}"
         return str(Path(self.address).absolute() / table.name)
 
-    def read(
-        self,
-        table: LakeTable,
-        where: str = "true",
-        columns: Sequence[str] = (),
-        *,
-        distinct: bool = False,
-    ) -> pa.Table:
+    def read(self, table: LakeTable, where: str = "true", columns: Sequence[str] = ()) -> pa.Table:
         """The rows that a condition of SQL holds for; none where there is no table yet. Raises BadFile.
 
-        Columns that the table was written without are null. `distinct`: of rows that are alike one.
+        Columns that the table was written without are null.
         """
         kinds = _kinds(table, columns)
         with explained(self.place(table)):
@@ -229,8 +222,7 @@ class Lake(Struct, frozen=True, eq=False, dict=True):
 
             there = {field.name for field in opened.schema().fields}
             columns_text = ", ".join(f'"{name}"' for name in kinds if name in there) or "1"
-            select = "SELECT DISTINCT" if distinct else "SELECT"
-            query = f'{select} {columns_text} FROM "{table.name}" WHERE {where}'
+            query = f'SELECT {columns_text} FROM "{table.name}" WHERE {where}'  # noqa: S608 - its own
             try:
                 rows = QueryBuilder().register(table.name, opened).execute(query).read_all()
             except Exception as problem:  # what its engine raises has no class of its own

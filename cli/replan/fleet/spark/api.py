@@ -5,5 +5,4 @@ from replan.fleet.spark.frames import *
 from replan.fleet.spark.java import *
 from replan.fleet.spark.on_spark import *
 from replan.fleet.spark.session import *
-from replan.fleet.spark.shipping import *
 from replan.fleet.spark.source import *

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pyspark
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -22,6 +23,7 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+import replan
 from replan.documents.files import work_folder
 from replan.errors import ReplanError
 from replan.fleet.lake.store import SUBMITTED
@@ -32,7 +34,7 @@ from replan.fleet.spark.java import (
     find_java,
     keep_archive,
 )
-from replan.fleet.spark.shipping import package_folder, zip_package
+from replan.placement_file.schemas import directory
 from replan.wording import first_line
 
 EXIT_SECONDS = 60
@@ -351,3 +353,27 @@ def said_by(problem: Exception) -> str:
         line.strip().removeprefix(": ") for line in (raised[1] if raised else words).splitlines()
     )
     return next((line for line in lines if line and not ASKED.match(line)), type(problem).__name__)
+
+
+def package_folder() -> Path:
+    """Where this package is imported from."""
+    return Path(replan.__file__).parent
+
+
+def zip_package(folder: Path) -> str:
+    """Write the package there for executors elsewhere, with its schemas where an installed one has them; the zip.
+
+    What it depends on (docs/fleet.md, "Where Spark runs") is too large to send: it must be installed there.
+    """
+    target = folder / "replan.zip"
+    package = package_folder()
+    with ZipFile(target, "w") as archive:
+        for file in sorted(package.rglob("*")):
+            if file.is_file() and file.suffix != ".pyc":
+                archive.write(file, file.relative_to(package.parent))
+        there = set(archive.namelist())
+        for schema in sorted(directory().iterdir(), key=lambda s: s.name):
+            name = f"{package.name}/schema/{schema.name}"
+            if name not in there:  # a checkout keeps them beside the package
+                archive.writestr(name, schema.read_bytes())
+    return str(target)
