@@ -29,6 +29,7 @@ from replan.reporting.plans.plan_difference import *
 from replan.reporting.plans.plan_report import *
 from replan.reporting.plans.plan_words import *
 from replan.reporting.plans.recovery_text import *
+from replan.reporting.plans.settings_difference import *
 from replan.reporting.plans.steps_text import *
 from replan.reporting.prometheus import *
 from replan.reporting.sentences import *

@@ -1,7 +1,7 @@
 """What a change of placement files means, without a cluster: replica lists by what becomes of them, the rest by key.
 
 A replica list is compared as a list: `[1,2,3] -> [1,3,2]` is one change of order, `-> [1,2,4]` a copy to 4 that takes
-the place of 3. DeepDiff compares everything else; entries of blacklists are known by their broker, not by position.
+the place of 3. Entries of blacklists are known by their broker, not by position.
 """
 
 from collections import Counter
@@ -21,6 +21,13 @@ from replan.model.names import Replicas, TopicPartition
 from replan.reporting.json_report import json_report
 from replan.reporting.lines import aligned_lines
 from replan.reporting.markdown import LIMIT, code, escape, fitted, table_head, table_row
+from replan.reporting.plans.settings_difference import (
+    ChangedSettings,
+    changed_settings,
+    settings_fields,
+    settings_lines,
+    settings_rows,
+)
 from replan.wording import (
     LINES_LISTED,
     UNLIMITED,
@@ -83,10 +90,10 @@ class Changed(Struct, frozen=True):
 
 
 class PlacementDifference(Struct, frozen=True):
-    """From one placement to another; a setting that there is not is None."""
+    """From one placement to another."""
 
     lists: tuple[Changed, ...]
-    settings: Mapping[str, tuple[str | None, str | None]]
+    settings: ChangedSettings
 
     @property
     def none(self) -> bool:
@@ -96,18 +103,14 @@ class PlacementDifference(Struct, frozen=True):
 
 def compare_placements(before: Placement, after: Placement) -> PlacementDifference:
     """Compare what two placements mean; layout, comments and the order of files do not count."""
-    from deepdiff import DeepDiff
-
     was, now = _lists(before), _lists(after)
     changed = tuple(
         Changed(name, was.get(name, ()), now.get(name, ()))
         for name in sorted({*was, *now})
         if was.get(name) != now.get(name)
     )
-    old, new = dict(_settings(before)), dict(_settings(after))
-    differing = DeepDiff(old, new, view="tree", threshold_to_diff_deeper=0)
-    keys = {change.path(output_format="list")[0] for of in differing.values() for change in of}
-    return PlacementDifference(changed, {key: (old.get(key), new.get(key)) for key in sorted(keys)})
+    settings = changed_settings(dict(_settings(before)), dict(_settings(after)))
+    return PlacementDifference(changed, settings)
 
 
 def _lists(placement: Placement) -> dict[TopicPartition, Replicas]:
@@ -301,10 +304,7 @@ def render_placement_difference(
     lines = capped(
         aligned_lines(rows) if rows else [], limit=limit, noun="list", way_out="--all lists them"
     )
-    lines += [
-        f"{key}: {old or 'none'} -> {new or 'none'}"
-        for key, (old, new) in difference.settings.items()
-    ]
+    lines += settings_lines(difference.settings)
     return "\n".join([*lines, placement_difference_summary(difference)]) + "\n"
 
 
@@ -316,10 +316,7 @@ def render_placement_difference_markdown(difference: PlacementDifference) -> str
     """Markdown for a pull request, as much of it as a comment holds; ends with a newline."""
     text = f"## replan diff\n\n**{escape(placement_difference_summary(difference))}**\n"
     if difference.settings:
-        rows = [
-            table_row((code(key), code(old or "none"), code(new or "none")))
-            for key, (old, new) in difference.settings.items()
-        ]
+        rows = settings_rows(difference.settings)
         table = fitted(iter(rows), len(rows), LIMIT // 3, "more setting")
         text += f"\n{table_head('setting', 'before', 'after')}\n{table}"
     if difference.lists:
@@ -351,9 +348,6 @@ def render_placement_difference_json(difference: PlacementDifference) -> str:
             }
             for c in difference.lists
         ],
-        "settings": [
-            {"key": key, "before": old, "after": new}
-            for key, (old, new) in difference.settings.items()
-        ],
+        "settings": settings_fields(difference.settings),
     }
     return json_report("replan.placementDifference", fields)

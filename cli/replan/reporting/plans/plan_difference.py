@@ -1,6 +1,6 @@
 """What differs between two plans: their headers, throttles and settings key by key, their moves partition by partition.
 
-DeepDiff compares the small parts. Replica lists are compared as lists: `[1,2,3] -> [1,3,2]` is one change of order and
+Replica lists are compared as lists: `[1,2,3] -> [1,3,2]` is one change of order and
 not two changes of index.
 """
 
@@ -14,26 +14,28 @@ from replan.planning.plans.plan import Plan
 from replan.reporting.json_report import json_report
 from replan.reporting.markdown import LIMIT, code, fitted, table_head, table_row
 from replan.reporting.plans.plan_words import broker_rate
+from replan.reporting.plans.settings_difference import (
+    ChangedSettings,
+    changed_settings,
+    settings_fields,
+    settings_lines,
+    settings_rows,
+)
 from replan.wording import LINES_LISTED, brokers, capped, exact_rate
 
 
 class PlanDifference(Struct, frozen=True):
     """From one plan to another; None on a side where there is no such setting or move."""
 
-    settings: Mapping[str, tuple[str | None, str | None]]
+    settings: ChangedSettings
     moves: Mapping[TopicPartition, tuple[Move | None, Move | None]]
 
 
 def compare_plans(before: Plan, after: Plan) -> PlanDifference:
     """Compare two plans."""
-    from deepdiff import DeepDiff
-
     was, now = _by_name(before), _by_name(after)
-    old, new = _settings(before), _settings(after)
-    differing = DeepDiff(old, new, view="tree", threshold_to_diff_deeper=0)
-    changed = {change.path(output_format="list")[0] for of in differing.values() for change in of}
     return PlanDifference(
-        settings={key: (old.get(key), new.get(key)) for key in sorted(changed)},
+        settings=changed_settings(_settings(before), _settings(after)),
         moves={
             name: (was.get(name), now.get(name))
             for name in sorted({*was, *now})
@@ -44,7 +46,7 @@ def compare_plans(before: Plan, after: Plan) -> PlanDifference:
 
 def render_difference(difference: PlanDifference, *, everything: bool = False) -> str:
     """Plain text, from the earlier plan to the later one; ends with a newline."""
-    lines = [f"{key}: {old or 'none'} -> {new or 'none'}" for key, (old, new) in _shown(difference)]
+    lines = settings_lines(_shown(difference.settings))
     lines += capped(
         list(difference.moves.items()),
         lambda m: f"{m[0]}: {_change(m[1][0])} => {_change(m[1][1])}",
@@ -59,10 +61,7 @@ def render_difference_markdown(difference: PlanDifference) -> str:
     """One table, as much of it as a comment holds; ends with a newline."""
     if not difference.settings and not difference.moves:
         return "## replan show --against\n\nThe two plans are the same.\n"
-    rows = [
-        table_row((code(key), *(code(v or "none") for v in pair)))
-        for key, pair in _shown(difference)
-    ]
+    rows = settings_rows(_shown(difference.settings))
     rows += [
         table_row((code(str(name)), *(code(_change(m)) for m in pair)))
         for name, pair in difference.moves.items()
@@ -74,10 +73,7 @@ def render_difference_markdown(difference: PlanDifference) -> str:
 def render_difference_json(difference: PlanDifference) -> str:
     """One JSON document, format version 1."""
     fields: dict[str, object] = {
-        "settings": [
-            {"key": key, "before": old, "after": new}
-            for key, (old, new) in difference.settings.items()
-        ],
+        "settings": settings_fields(difference.settings),
         "moves": [
             {
                 **name._asdict(),
@@ -90,12 +86,12 @@ def render_difference_json(difference: PlanDifference) -> str:
     return json_report("replan.planDifference", fields)
 
 
-def _shown(difference: PlanDifference) -> list[tuple[str, tuple[str | None, str | None]]]:
-    """The settings, with digests as short as people compare them."""
-    return [
-        (key, (old and old[:16], new and new[:16]) if key == "placement" else (old, new))
-        for key, (old, new) in difference.settings.items()
-    ]
+def _shown(settings: ChangedSettings) -> ChangedSettings:
+    """With digests as short as people compare them."""
+    return {
+        key: (old and old[:16], new and new[:16]) if key == "placement" else (old, new)
+        for key, (old, new) in settings.items()
+    }
 
 
 def _settings(plan: Plan) -> dict[str, str]:
