@@ -81,9 +81,9 @@ def table_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def table_head(*names: str, right: bool = False) -> str:
-    """The two lines that begin a table; `right` aligns all columns to the right."""
-    return f"{table_row(names)}\n{table_row(['---:' if right else '---'] * len(names))}"
+def table_head(*names: str) -> str:
+    """The two lines that begin a table."""
+    return f"{table_row(names)}\n{table_row(['---'] * len(names))}"
 
 
 def weight(text: str) -> int:

@@ -52,7 +52,7 @@ _CONSTRAINTS_SHOWN = 12
 
 def conflict_text(conflict: Conflict) -> str:
     """Whom it concerns, how sure it is, and what is missing: one sentence."""
-    return f"{_whom(conflict)}: {PROOFS[conflict.proof](conflict)}: {'; '.join(map(lack_text, conflict.lacks))}"
+    return f"{_whom(conflict)}: {_proof(conflict)}: {'; '.join(map(lack_text, conflict.lacks))}"
 
 
 def conflict_lines(conflict: Conflict) -> list[str]:
@@ -93,19 +93,14 @@ def _whom(conflict: Conflict) -> str:
     return f"{count(conflict.count, 'partition')} of {listed(names)}"
 
 
-def _impossible(_: Conflict) -> str:
-    return "impossible while all of these hold"
-
-
-def _not_found(conflict: Conflict) -> str:
+def _proof(conflict: Conflict) -> str:
+    if conflict.proof is Proof.IMPOSSIBLE:
+        return "impossible while all of these hold"
     if not conflict.steps:
         return "no order of the moves was found that has room in time, which proves nothing"
     return (
         f"no placement with room was found in {count(conflict.steps, 'step')}, which proves nothing"
     )
-
-
-PROOFS = {Proof.IMPOSSIBLE: _impossible, Proof.NOT_FOUND: _not_found}
 
 
 def _constraints(conflict: Conflict) -> Iterator[tuple[Constraint, str]]:

@@ -322,10 +322,6 @@ def _in_order(table: pa.Table, codes: Ints, numbers: Ints) -> pa.Table:
     return take(table, order)
 
 
-def _first(isr: Sequence[int]) -> int:
-    return isr[0] if isr else -1
-
-
 def _assumed(replicas: Iterable[BrokerId], registered: Collection[int]) -> Replicas:
     """The ISR where none is written."""
     return tuple(broker for broker in replicas if broker in registered)
@@ -443,7 +439,7 @@ def _write_partition(
     isr, leader = row["isr"], row["leader"]
     if tuple(isr) != _assumed(row["replicas"], registered):
         written["isr"] = isr
-    if leader != _first(isr):
+    if leader != (isr[0] if isr else -1):
         written["leader"] = None if leader == -1 else leader
     if row["leader_epoch"]:
         written["leaderEpoch"] = row["leader_epoch"]

@@ -2,14 +2,7 @@
 
 from xml.etree.ElementTree import Element, SubElement
 
-from replan.applying.views.outcome import (
-    LogMoveResult,
-    Outcome,
-    PartitionResult,
-    Result,
-    SettingResult,
-)
-from replan.model.names import TopicPartition
+from replan.applying.views.outcome import Outcome, Result, SettingResult
 from replan.reporting.application.outcome_text import STOPPED, outcome_text
 from replan.reporting.xml_text import xml_document
 
@@ -19,7 +12,8 @@ def outcome_junit(outcome: Outcome, name: str) -> str:
     suite = Element("testsuite", name=name)
     failed = skipped = 0
     for result in outcome.results:
-        case = _case(suite, result)
+        group = result.subject.name if isinstance(result, SettingResult) else result.partition.topic
+        case = _case(suite, group, result.subject)
         if result.result in STOPPED:
             failed += 1
             SubElement(case, "failure", type=result.result, message=result.message)
@@ -29,7 +23,7 @@ def outcome_junit(outcome: Outcome, name: str) -> str:
             SubElement(case, "skipped", message=why)
     for refusal in outcome.refusals:
         failed += 1
-        case = _named(suite, refusal.partition)
+        case = _case(suite, refusal.partition.topic, refusal.partition)
         SubElement(case, "failure", type=refusal.rule, message=str(refusal))
     SubElement(suite, "system-out").text = outcome_text(outcome)
     total = len(outcome.results) + len(outcome.refusals)
@@ -44,16 +38,5 @@ def outcome_junit(outcome: Outcome, name: str) -> str:
     return xml_document(root)
 
 
-def _case(suite: Element, result: PartitionResult | SettingResult | LogMoveResult) -> Element:
-    match result:
-        case PartitionResult(partition):
-            return _named(suite, partition)
-        case SettingResult(subject):
-            group = subject.name
-        case LogMoveResult(partition):
-            group = partition.topic
-    return SubElement(suite, "testcase", classname=group, name=str(result.subject))
-
-
-def _named(suite: Element, partition: TopicPartition) -> Element:
-    return SubElement(suite, "testcase", classname=partition.topic, name=str(partition))
+def _case(suite: Element, group: str, subject: object) -> Element:
+    return SubElement(suite, "testcase", classname=group, name=str(subject))

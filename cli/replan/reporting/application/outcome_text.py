@@ -239,6 +239,8 @@ def _restored(outcome: Outcome) -> list[str]:
 
 
 _ELECTIONS_SHOWN = 500
+RowFields = dict[str, object]
+NamedFields = tuple[TopicPartition, RowFields]
 
 
 class ElectionResult(StrEnum):
@@ -333,19 +335,14 @@ def render_elections(
             shown = _ELECTIONS_SHOWN if kind is not ElectionResult.NOT_NEEDED else 5
             lines.append(f"{title} ({len(of):,}):")
             lines += [f"  {line}" for line in capped(of, _line, limit=shown)]
-    counts = _counts(results, at_rest)
+    counts = Counter(r.result for r in results)
+    if at_rest:
+        counts[ElectionResult.NOT_NEEDED] += at_rest
     named = [f"{counts[k]:,} {k.value.replace('-', ' ')}" for k in ELECTION_TITLES if k in counts]
     lines.append(f"{count(counts.total(), 'partition')}: {', '.join(named) or 'none is meant'}.")
     if outcome is not None and outcome.ending not in {Ending.COMPLETE, Ending.NOTHING_TO_DO}:
         lines.append(outcome_text(outcome))
     return "\n".join(lines) + "\n"
-
-
-def _counts(results: Sequence[ElectionRow], at_rest: int) -> Counter[ElectionResult]:
-    counts = Counter(r.result for r in results)
-    if at_rest:
-        counts[ElectionResult.NOT_NEEDED] += at_rest
-    return counts
 
 
 def _line(of: ElectionRow) -> str:
@@ -363,27 +360,42 @@ def render_elections_json(
     cluster_id: str, results: Sequence[ElectionRow], outcome: Outcome | None, at_rest: int = 0
 ) -> str:
     """The same as json; ends with a newline."""
-    counts = _counts(results, at_rest)
+    rows: list[NamedFields] = [
+        (
+            of.partition,
+            {
+                "result": of.result,
+                "preferred": of.preferred,
+                "leaderBefore": of.before,
+                "rule": of.rule,
+                "message": of.message or None,
+            },
+        )
+        for of in results
+    ]
+    return _election_json("preferred", cluster_id, rows, outcome, at_rest)
+
+
+def _election_json(
+    election_type: str,
+    cluster_id: str,
+    rows: Sequence[NamedFields],
+    outcome: Outcome | None,
+    at_rest: int = 0,
+) -> str:
+    counts = Counter(row["result"] for _, row in rows)
+    counts[ElectionResult.NOT_NEEDED] += at_rest
     fields: dict[str, object] = {
-        "electionType": "preferred",
+        "electionType": election_type,
         "clusterId": cluster_id,
         "ending": None if outcome is None else str(outcome.ending),
         "counts": {kind.value: counts[kind] for kind in ElectionResult},
-        "partitions": [_json(r) for r in results],
+        "partitions": [
+            name._asdict() | {key: value for key, value in row.items() if value is not None}
+            for name, row in rows
+        ],
     }
     return json_report("replan.election", fields)
-
-
-def _json(of: ElectionRow) -> dict[str, object]:
-    members = {
-        **of.partition._asdict(),
-        "result": str(of.result),
-        "preferred": of.preferred,
-        "leaderBefore": of.before,
-        "rule": of.rule,
-        "message": of.message or None,
-    }
-    return {key: value for key, value in members.items() if value is not None}
 
 
 TYPES = {
@@ -392,7 +404,6 @@ TYPES = {
     RecoveryMethod.UNCLEAN: "unclean",
     RecoveryMethod.DESIGNATED: "designated",
 }
-RecoveryRow = dict[str, object]
 KnownCandidates = Mapping[TopicPartition, Sequence[Candidate]]
 NO_CANDIDATES: KnownCandidates = {}
 
@@ -409,15 +420,7 @@ def render_recoveries_json(
     `outcome` is None where nothing was asked for; `candidates`: the candidates of partitions that are refused.
     """
     rows = sorted(_rows(plan, outcome, not_needed, candidates), key=lambda named: named[0])
-    counts = Counter(row["result"] for _, row in rows)
-    fields: dict[str, object] = {
-        "electionType": TYPES[method],
-        "clusterId": plan.cluster_id,
-        "ending": None if outcome is None else str(outcome.ending),
-        "counts": {kind.value: counts[kind] for kind in ElectionResult},
-        "partitions": [{**name._asdict(), **_known(row)} for name, row in rows],
-    }
-    return json_report("replan.election", fields)
+    return _election_json(TYPES[method], plan.cluster_id, rows, outcome)
 
 
 def _rows(
@@ -425,11 +428,11 @@ def _rows(
     outcome: Outcome | None,
     not_needed: Iterable[TopicPartition],
     candidates: KnownCandidates,
-) -> Iterator[tuple[TopicPartition, RecoveryRow]]:
+) -> Iterator[NamedFields]:
     results = () if outcome is None else outcome.results
     ended = {r.partition: r for r in results if isinstance(r, PartitionResult)}
     for recovery in plan.recoveries:
-        row: RecoveryRow = {
+        row: RowFields = {
             "leader": recovery.chosen,
             "clean": recovery.clean,
             "statedLoss": recovery.loss.records,
@@ -454,7 +457,7 @@ def _rows(
         yield name, {"result": ElectionResult.NOT_NEEDED}
 
 
-def _result(ended: PartitionResult | None) -> RecoveryRow:
+def _result(ended: PartitionResult | None) -> RowFields:
     if ended is None:
         return {"result": ElectionResult.PLANNED}
     result = election_result(ended.result)
@@ -477,14 +480,10 @@ def _candidates(ranked: Sequence[Candidate]) -> object:
     return [to_builtins(c) | _against(leading, c) for c in ranked] or None
 
 
-def _against(leading: Candidate | None, candidate: Candidate) -> RecoveryRow:
+def _against(leading: Candidate | None, candidate: Candidate) -> RowFields:
     """Where a log parts from the best one, what it lacks of it, and what it has beyond; in records."""
     if leading is None or leading.known_log is None or candidate.known_log is None:
         return {}
     begin = parting(leading.known_log, candidate.known_log)
     lacks, beyond = leading.known_log.end - begin, candidate.known_log.end - begin
     return {"partsAt": begin, "lacks": lacks, "beyond": max(0, beyond)}
-
-
-def _known(row: RecoveryRow) -> RecoveryRow:
-    return {key: value for key, value in row.items() if value is not None}

@@ -11,7 +11,6 @@ import msgspec
 
 from replan.model.names import BrokerId
 from replan.reconciling.status import ListedDeviation, LoopStatus, Round, Running, Tally
-from replan.reporting.lines import Tone
 from replan.reporting.loop.loop_words import (
     DEVIATION_WORDS,
     LOOP_STATE_WORDS,
@@ -112,8 +111,8 @@ def view_of(status: LoopStatus, now: float, plans: frozenset[str] = frozenset())
     blocks = (
         LoopBlock("", facts=tuple(_facts(status))),
         *([_running(status.running, plans)] if status.running is not None else []),
-        LoopBlock("What differs", *_differs(status)),
-        LoopBlock("The last rounds that did something", *_rounds(status, plans)),
+        _differs(status),
+        _rounds(status, plans),
     )
     return LoopView(
         title=f"replan reconcile: {name}",
@@ -121,7 +120,7 @@ def view_of(status: LoopStatus, now: float, plans: frozenset[str] = frozenset())
         at=status.at,
         now=now,
         state=word,
-        tone=_tone(tone),
+        tone=tone.value,
         since=status.since,
         text=state_text(status),
         reasons=tuple(map(str, status.reasons)),
@@ -134,10 +133,6 @@ def silence_of(status: LoopStatus) -> float:
     """For how many seconds a loop that turns may say nothing after this, a round of some minutes included."""
     rests = status.every_seconds if status.next is None else status.next.round_at - status.at
     return PATIENCE_SECONDS + max(rests, 0.0)
-
-
-def _tone(tone: Tone) -> Literal["plain", "head", "comes", "goes", "changes"]:
-    return tone.value
 
 
 def _facts(status: LoopStatus) -> Iterator[LoopFact]:
@@ -221,13 +216,12 @@ def _plan(digest: str, plans: frozenset[str]) -> LoopCell:
     return PageLink(short, plan_path(digest)) if digest in plans else short
 
 
-def _differs(
-    status: LoopStatus,
-) -> tuple[tuple[str, ...], tuple[LoopFact, ...], tuple[LoopTable, ...]]:
+def _differs(status: LoopStatus) -> LoopBlock:
+    title = "What differs"
     if not status.differs:
         looked = status.looked_at is not None or _by_journal(status)
         nothing = "Nothing." if looked else "It has not looked yet."
-        return (nothing,), (), ()
+        return LoopBlock(title, lines=(nothing,))
     total = sum(tally.count for tally in status.differs)
     columns = 3 if _by_journal(status) else 4
     kinds = LoopTable(
@@ -242,7 +236,7 @@ def _differs(
         tuple(_deviation(deviation, status.at) for deviation in status.deviations),
         more=more,
     )
-    return (), (), (kinds, each) if each.rows else (kinds,)
+    return LoopBlock(title, tables=(kinds, each) if each.rows else (kinds,))
 
 
 def _tally(tally: Tally, at: float) -> tuple[LoopCell, ...]:
@@ -277,14 +271,13 @@ def _list(ids: tuple[int, ...]) -> str:
     return brokers(tuple(map(BrokerId, ids))) if ids else ""
 
 
-def _rounds(
-    status: LoopStatus, plans: frozenset[str]
-) -> tuple[tuple[str, ...], tuple[LoopFact, ...], tuple[LoopTable, ...]]:
+def _rounds(status: LoopStatus, plans: frozenset[str]) -> LoopBlock:
+    title = "The last rounds that did something"
     if not status.rounds:
-        return ("None yet.",), (), ()
+        return LoopBlock(title, lines=("None yet.",))
     heads = ("round", "began", "took", "ended", "put right", "moves", "copied", "plan", "how")
     rows = tuple(_round(done, plans) for done in status.rounds)
-    return (), (), (LoopTable(heads, rows, right=(0, 2, 5, 6)),)
+    return LoopBlock(title, tables=(LoopTable(heads, rows, right=(0, 2, 5, 6)),))
 
 
 def _round(done: Round, plans: frozenset[str]) -> tuple[LoopCell, ...]:

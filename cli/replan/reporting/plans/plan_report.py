@@ -92,7 +92,7 @@ def plan_report(
     """The whole plan. `steps`: each move by itself, with what it asks of the cluster, in the order of the plan."""
     limit = None if everything else MOVES_SHOWN
     yield _title(plan)
-    yield from map(heading, totals(plan, sizes_known=plan.sizes_known))
+    yield from map(heading, totals(plan))
     yield from map(line, context.findings(plan))
     crossing = cross_rack_bytes(plan)
     if crossing and (context.prices is None or context.prices.cross_rack_per_gb is None):
@@ -103,7 +103,7 @@ def plan_report(
         yield Items(urgent, noun="danger", urgent=True)
     yield from before_moves(plan, limit)
     if steps:
-        yield from moves_with_steps(plan, limit, sizes_known=plan.sizes_known)
+        yield from moves_with_steps(plan, limit)
     else:
         yield from _moved(plan, context, None if everything else MOVE_ROWS)
     yield from _timeline(plan, context)
@@ -116,7 +116,7 @@ def plan_report(
     yield from held(plan, limit)
     yield from _end(plan)
     if plan.moves or plan.creates:
-        yield _listing(plan, sizes_known=plan.sizes_known)
+        yield _listing(plan)
     yield from _identity(plan, context)
 
 
@@ -131,7 +131,7 @@ def part_lines(
     return text_lines(
         [
             *before_moves(part, limit),
-            *(moves_with_steps(part, limit, sizes_known=plan.sizes_known) if steps else rows),
+            *(moves_with_steps(part, limit) if steps else rows),
             *refused("Refused", part.refusals, limit),
             *conflict_blocks(part, limit),
             line(f"Shown: {shown}; {copied}. Plan digest {digest(plan)[:16]}."),
@@ -365,7 +365,7 @@ def _identity(plan: Plan, context: PlanContext) -> Iterator[Block]:
     yield Small(exact if plan.changes else "", context.next_command)
 
 
-def _listing(plan: Plan, *, sizes_known: bool) -> Listing:
+def _listing(plan: Plan) -> Listing:
     return Listing(
         "Moves",
         "moves",
@@ -374,7 +374,7 @@ def _listing(plan: Plan, *, sizes_known: bool) -> Listing:
         "plan.js",
         MOVES_WITHOUT_SCRIPT,
         folded_title="Every change, by topic",
-        folded=lambda: _topics(plan, sizes_known=sizes_known),
+        folded=lambda: _topics(plan),
         left_out=lambda topics, moves, copied: (
             f"{count(topics, 'more topic')} with {count(moves, 'move')}, {size(copied)} to copy: left out to fit, "
             "they are in the plan file."
@@ -382,7 +382,7 @@ def _listing(plan: Plan, *, sizes_known: bool) -> Listing:
     )
 
 
-def _topics(plan: Plan, *, sizes_known: bool) -> Iterator[tuple[Folded, int, int]]:
+def _topics(plan: Plan) -> Iterator[tuple[Folded, int, int]]:
     """The topic with most bytes first."""
     moves: dict[str, list[Move]] = {}
     for move in plan.moves:
@@ -395,7 +395,7 @@ def _topics(plan: Plan, *, sizes_known: bool) -> Iterator[tuple[Folded, int, int
         parts = [] if create is None else [str(create)]
         parts += [count(len(of), "move")] if of else []
         parts += [f"{size(amount)} to copy"] if amount else []
-        tables = [*_new(create), *_each(of, sizes_known=sizes_known)]
+        tables = [*_new(create), *_each(of, sizes_known=plan.sizes_known)]
         yield Folded(f"`{topic}`: {', '.join(parts)}", tables), len(of), amount
 
 

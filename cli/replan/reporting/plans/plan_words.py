@@ -50,7 +50,7 @@ def change(move: Move) -> str:
     return f"{brokers(move.original)} -> {brokers(move.target)}"
 
 
-def describe(request: Request, move: Move, *, sizes_known: bool = False) -> tuple[str, str, str]:
+def describe(request: Request, move: Move, *, sizes_known: bool) -> tuple[str, str, str]:
     """One request in three columns: its kind, what is asked for, what it costs or waits for."""
     match request.kind:
         case RequestKind.EXPAND:
@@ -89,11 +89,9 @@ def _assign(move: Move) -> str:
     return note
 
 
-def plan_summary(
-    plan: Plan, findings: Sequence[str] = (), *, sizes_known: bool = False
-) -> Iterator[str]:
+def plan_summary(plan: Plan, findings: Sequence[str]) -> Iterator[str]:
     """The closing lines: totals, throttle, what a rehearsal found, digest."""
-    yield from totals(plan, sizes_known=sizes_known)
+    yield from totals(plan)
     if not plan.changes:
         return
     yield from _by_itself_and_for_good(plan)
@@ -104,7 +102,7 @@ def plan_summary(
     yield identity(plan)
 
 
-def totals(plan: Plan, *, sizes_known: bool) -> Iterator[str]:
+def totals(plan: Plan) -> Iterator[str]:
     """How much there is to do, or that there is nothing."""
     if plan.empty:
         goes_back = any(w.kind in GOES_BACK for w in plan.warnings)
@@ -128,7 +126,7 @@ def totals(plan: Plan, *, sizes_known: bool) -> Iterator[str]:
         cost = estimate(plan)
         empty = sum(1 for m in plan.moves if m.new and not m.bytes)
         copied = f"{size(cost.bytes)} to copy"
-        if empty and sizes_known:
+        if empty and plan.sizes_known:
             copied += f", and {count(empty, 'partition')} empty"
         elif empty:
             copied += f", and {count(empty, 'partition')} of unknown size, or empty"

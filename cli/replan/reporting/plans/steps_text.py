@@ -39,12 +39,12 @@ def transcript(
     """Every step, then warnings, refusals and the summary."""
     limit = None if everything else MOVES_SHOWN
     yield from before_moves(plan, limit)
-    yield from moves_with_steps(plan, limit, sizes_known=plan.sizes_known)
+    yield from moves_with_steps(plan, limit)
     yield from warned(plan)
     yield from refused("Refused", [r for r in plan.refusals if not r.held], limit)
     yield from conflict_blocks(plan, limit)
     yield from held(plan, limit)
-    yield from map(line, plan_summary(plan, context.findings(plan), sizes_known=plan.sizes_known))
+    yield from map(line, plan_summary(plan, context.findings(plan)))
 
 
 def before_moves(plan: Plan, limit: int | None) -> Iterator[Block]:
@@ -82,16 +82,15 @@ def held(plan: Plan, limit: int | None) -> Iterator[Block]:
     yield from refused("Held by another party", others, limit)
 
 
-def moves_with_steps(
-    plan: Plan, limit: int | None, *, sizes_known: bool = False
-) -> Iterator[Block]:
+def moves_with_steps(plan: Plan, limit: int | None) -> Iterator[Block]:
     """Each move, its reason, and its steps in columns."""
     if not plan.moves:
         return
     items = []
     for move in plan.moves[:limit]:
         rows = [
-            describe(request, move, sizes_known=sizes_known) for request in planned_requests(move)
+            describe(request, move, sizes_known=plan.sizes_known)
+            for request in planned_requests(move)
         ]
         text = f"{move.partition}  {change(move)}  ({move.reason})"
         items.append(Item(line(text), aligned_lines(rows)))
