@@ -1,10 +1,10 @@
 """The command `doctor`: whether everything is ready, and what is missing."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 from replan.commands.frame.output import result
-from replan.commands.inputs.options import AS, ExitZero
+from replan.commands.inputs.options import ExitZero, TextOrJson
 from replan.commands.inputs.target import Connection, JournaledTarget
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
 from replan.wording import first_line
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def doctor(
     *,
-    form: Annotated[Literal["text", "json"], AS] = "text",
+    form: TextOrJson = "text",
     exit_zero: ExitZero = False,
     cluster: JournaledTarget,
 ) -> Exit:

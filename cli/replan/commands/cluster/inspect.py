@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from replan.commands.frame.output import keep_inputs, note, write
-from replan.commands.inputs.options import OutputFile, PlacementPaths, Topics, placement_files
+from replan.commands.inputs.options import (
+    Force,
+    OutputFile,
+    PlacementPaths,
+    Topics,
+    placement_files,
+)
 from replan.commands.inputs.target import JournaledTarget, ReadTarget
 from replan.commands.placement.annotations import Annotations, annotated
 from replan.errors import BadUsage, Exit
@@ -95,7 +101,7 @@ def export(
             help="Say what the file is, which brokers there are, and what else may be added.",
         ),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the FILE of -o.")] = False,
+    force: Force = False,
     form: Annotated[
         Literal["yaml", "kafka-json", "kafka-election-json"],
         typer.Option(
@@ -144,7 +150,7 @@ def import_file(
         Path, typer.Argument(metavar="FILE", help="A reassignment or an election file, in JSON.")
     ],
     output: OutputFile = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the FILE of -o.")] = False,
+    force: Force = False,
 ) -> Exit:
     """Read the JSON of Kafka's own tools, and write it as YAML.
 

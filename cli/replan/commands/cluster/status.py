@@ -21,7 +21,7 @@ from replan.commands.frame.output import (
     result,
     result_lines,
 )
-from replan.commands.inputs.options import AS, COLOR, Everything, ExitZero, ReportForm, Topics
+from replan.commands.inputs.options import COLOR, Everything, ExitZero, ReportForm, Topics
 from replan.commands.inputs.target import JournaledTarget, seconds
 from replan.errors import BadUsage, ClusterUnreachable, Exit
 
@@ -76,7 +76,7 @@ def status(
         bool, typer.Option("--watch", "-w", help="Go on until nothing runs and nothing is open.")
     ] = False,
     everything: Everything = False,
-    form: Annotated[ReportForm, AS] = "text",
+    form: ReportForm = "text",
     color: Annotated[Color, COLOR] = "auto",
     exit_zero: ExitZero = False,
     cluster: JournaledTarget,

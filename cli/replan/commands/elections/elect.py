@@ -13,7 +13,7 @@ from replan.commands.elections.election_scope import (
 )
 from replan.commands.elections.recovering import RecoveryOptions, recover
 from replan.commands.frame.output import is_live, keep_inputs, result
-from replan.commands.inputs.options import AS, Allow, Detail, Pace, placement_files
+from replan.commands.inputs.options import Allow, Detail, Pace, TextOrJson, placement_files
 from replan.commands.inputs.target import LiveTarget
 from replan.commands.inputs.unread import note_unread
 from replan.errors import Exit
@@ -36,7 +36,7 @@ def elect_preferred(
             help="Elect nothing; save the plan of these elections, for `replan apply`.",
         ),
     ] = None,
-    form: Annotated[Literal["text", "json"], AS] = "text",
+    form: TextOrJson = "text",
     detail: Detail,
     cluster: LiveTarget,
 ) -> Exit:

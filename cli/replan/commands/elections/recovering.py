@@ -15,7 +15,7 @@ from replan.commands.elections.election_scope import (
 )
 from replan.commands.elections.tails import SaveTails, save_tails
 from replan.commands.frame.output import is_live, keep_inputs, note, result
-from replan.commands.inputs.options import AS, Allow, Detail, Pace, placement_files
+from replan.commands.inputs.options import Allow, Detail, Pace, TextOrJson, placement_files
 from replan.commands.inputs.target import LiveTarget
 from replan.commands.inputs.unread import note_unread
 from replan.errors import BadFile, BadUsage, Exit
@@ -76,7 +76,7 @@ class RecoveryOptions(Struct, frozen=True):
             help="Elect nothing; save the plan of these elections, for `replan apply --unclean`.",
         ),
     ] = None
-    form: Annotated[Literal["text", "json"], AS] = "text"
+    form: TextOrJson = "text"
 
 
 def recover(

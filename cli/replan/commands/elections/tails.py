@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from replan.kafka.record_batches import RecordBatch
     from replan.kafka.tails import Tails
     from replan.model.control_plane import Look
-    from replan.model.names import TopicId, TopicPartition
+    from replan.model.names import BrokerId, TopicId, TopicPartition
     from replan.planning.plans.plan import Plan
     from replan.planning.recovery.candidates import Tail
     from replan.planning.recovery.recovery import Recovery
-    from replan.snapshots.tail_files import Replayed, TailForm
+    from replan.snapshots.tail_files import Replayed, Replays, TailForm
 
 SaveTails = Annotated[
     Path | None,
@@ -197,13 +197,6 @@ def tails_show(*, folder: TailFolder) -> Exit:
         )
     result("\n".join([*aligned_lines(rows), f"cluster {index.cluster_id}"]) + "\n")
     return Exit.OK
-
-
-if TYPE_CHECKING:
-    from replan.kafka.record_batches import RecordBatch
-    from replan.kafka.tails import Tails
-    from replan.model.names import BrokerId
-    from replan.snapshots.tail_files import Replays, TailForm
 
 
 def tails_replay(

@@ -44,6 +44,11 @@ OutputFile = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout."),
 ]
+SavedPlan = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Save the plan, for `replan apply`."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the FILE of -o.")]
 Topics = Annotated[
     list[str] | None,
     typer.Option("--topic", metavar="NAME", help="Only topics of this name or glob; repeatable."),
@@ -154,8 +159,6 @@ Until = Annotated[
         "2026-11-22T06:00:00Z; with --simulated on the clock of that cluster. Copies that run go on, throttled.",
     ),
 ]
-ReportForm = Literal["text", "markdown", "json"]
-PageForm = Literal["text", "markdown", "html", "json"]
 COLOR = typer.Option(
     "--color",
     help="Colours in text; auto: at a terminal, unless NO_COLOR is set, or with FORCE_COLOR.",
@@ -166,7 +169,9 @@ ListSteps = Annotated[
     typer.Option("--steps", help="List each move with its steps, in the order of the plan."),
 ]
 AS = typer.Option("--format", help="How the result is written.")
-"""`--format`; a command names the forms that it has: `Annotated[Form, AS]`."""
+TextOrJson = Annotated[Literal["text", "json"], AS]
+ReportForm = Annotated[Literal["text", "markdown", "json"], AS]
+PageForm = Annotated[Literal["text", "markdown", "html", "json"], AS]
 
 
 def _bytes(text: str | int) -> int:

@@ -16,16 +16,14 @@ if TYPE_CHECKING:  # what a snapshot is made of takes longer to import than `--h
 def note_unread(snapshot: "Snapshot") -> None:
     """Warn of topics that this user may not describe, and of those whose settings it may not read."""
     if snapshot.hidden:
-        named = listed(capped(list(snapshot.hidden), limit=NAMES_SHOWN))
         note(
-            f"warning: Describe is not allowed on {named}: nothing here says anything of these topics; "
-            "this user needs the ACL Describe on Topic"
+            f"warning: Describe is not allowed on {_listed(snapshot.hidden)}: nothing here says anything of these "
+            "topics; this user needs the ACL Describe on Topic"
         )
     unread = [name for name, of in snapshot.all_settings().items() if of.is_unread]
     if unread:
-        named = listed(capped(unread, limit=NAMES_SHOWN))
         note(
-            f"warning: DescribeConfigs is not allowed on {named}: taken as with Kafka's defaults "
+            f"warning: DescribeConfigs is not allowed on {_listed(unread)}: taken as with Kafka's defaults "
             "(min.insync.replicas 1, no unclean election, no throttles); `apply` leaves out what is otherwise"
         )
 

@@ -3,9 +3,8 @@
 import shlex
 from contextlib import suppress
 
-from replan.applying.journal.ledger import JournalState, Ledger
+from replan.applying.journal.ledger import Ledger
 from replan.applying.views.by_journal import (
-    OpenApplication,
     as_planned_from,
     knows_nothing,
     open_application_view,
@@ -22,16 +21,6 @@ from replan.model.declared.placement import Placement
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.wording import count
-
-
-def application_of(journal: JournalState) -> OpenApplication | None:
-    """The open application; what its steps wait for is not looked up."""
-    ledger = journal.ledger
-    return (
-        None
-        if ledger.application is None
-        else open_application_view(ledger, readable_open_plan(ledger), journal.holder)
-    )
 
 
 def readable_open_plan(ledger: Ledger) -> Plan | None:
@@ -71,7 +60,12 @@ def observed_with_journal(
         journal = journal_state(cluster, connection, snapshot.cluster_id)
         logs = leaders_log_ends(connection, snapshot) if log_ends else {}
         ends = {name: log.end for name, log in logs.items()}
-    ledger, application = journal.ledger, application_of(journal)
+    ledger = journal.ledger
+    application = (
+        None
+        if ledger.application is None
+        else open_application_view(ledger, readable_open_plan(ledger), journal.holder)
+    )
     note_unread(snapshot)
     if application is not None:
         from replan.reporting.cluster.status_text import headline

@@ -58,17 +58,12 @@ Annotations = Annotated[
 ]
 
 
-class Collected:
-    """The annotations so far."""
-
-    def __init__(self) -> None:
-        self.annotations: list[Annotation] = []
-
-
 @contextmanager
-def annotated(forms: Sequence[AnnotationFile] | None, files: Sequence[Path]) -> Iterator[Collected]:
-    """Write what was found when the block ends, and why there is no plan where it fails."""
-    collected = Collected()
+def annotated(
+    forms: Sequence[AnnotationFile] | None, files: Sequence[Path]
+) -> Iterator["list[Annotation]"]:
+    """Write what the block collects when it ends, and why there is no plan where it fails."""
+    collected: list[Annotation] = []
     if not forms:
         yield collected
         return
@@ -77,11 +72,11 @@ def annotated(forms: Sequence[AnnotationFile] | None, files: Sequence[Path]) -> 
     except ReplanError as error:
         from replan.reporting.plans.annotations import error_annotations
 
-        collected.annotations += error_annotations(error)
+        collected += error_annotations(error)
         raise
     finally:
         for form in forms:
-            _write(form, collected.annotations, str(files[0]))
+            _write(form, collected, str(files[0]))
 
 
 def _write(form: AnnotationFile, annotations: Sequence["Annotation"], file: str) -> None:

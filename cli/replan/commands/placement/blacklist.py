@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from replan.commands.frame.output import note, result
-from replan.commands.inputs.options import AS, PlacementPaths, placement_files
+from replan.commands.inputs.options import PlacementPaths, TextOrJson, Topics, placement_files
 from replan.commands.inputs.target import JournaledTarget
 from replan.errors import BadUsage, Exit
 
@@ -21,7 +21,7 @@ NEXT = "`replan plan` shows what follows from it"
 def show(
     *,
     files: PlacementPaths = None,
-    form: Annotated[Literal["text", "json"], AS] = "text",
+    form: TextOrJson = "text",
     cluster: JournaledTarget,
 ) -> Exit:
     """Show the leader blacklist: each entry, what it does, and the orders that come back when it goes.
@@ -67,12 +67,7 @@ def add(
             help="When to look at it again, e.g. 2026-12-01: plans warn from then on.",
         ),
     ] = None,
-    topics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--topic", metavar="NAME", help="Only topics of this name or glob; repeatable."
-        ),
-    ] = None,
+    topics: Topics = None,
     move: Annotated[
         Literal["now", "later"],
         typer.Option(

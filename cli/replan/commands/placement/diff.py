@@ -6,7 +6,6 @@ import typer
 
 from replan.commands.frame.output import result
 from replan.commands.inputs.options import (
-    AS,
     Everything,
     ExitZero,
     PlacementPaths,
@@ -25,7 +24,7 @@ def diff(
         str, typer.Argument(metavar="NEW", help="The same; by default the files as they are.")
     ] = "",
     files: PlacementPaths = None,
-    form: Annotated[ReportForm, AS] = "text",
+    form: ReportForm = "text",
     everything: Everything = False,
     exit_zero: ExitZero = False,
 ) -> Exit:

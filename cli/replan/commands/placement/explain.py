@@ -1,15 +1,15 @@
 """The command `explain`: why one partition is (not) where it was declared."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from replan.commands.frame.output import result
 from replan.commands.inputs.options import (
-    AS,
     BalanceRates,
     ExitZero,
     PlacementPaths,
+    TextOrJson,
     placement_files,
 )
 from replan.commands.inputs.target import JournaledTarget
@@ -29,7 +29,7 @@ def explain(
         str, typer.Argument(metavar="PARTITION", help="A partition, e.g. orders-7.")
     ],
     files: PlacementPaths = None,
-    form: Annotated[Literal["text", "json"], AS] = "text",
+    form: TextOrJson = "text",
     rates: BalanceRates = None,
     exit_zero: ExitZero = False,
     cluster: JournaledTarget,

@@ -9,7 +9,6 @@ import typer
 
 from replan.commands.frame.output import Color, keep_inputs, note, result
 from replan.commands.inputs.options import (
-    AS,
     COLOR,
     Allow,
     Everything,
@@ -20,6 +19,7 @@ from replan.commands.inputs.options import (
     PlacementPaths,
     PlanFile,
     ProduceRates,
+    SavedPlan,
     Topics,
     WithinLimits,
     limit_of,
@@ -38,10 +38,7 @@ if TYPE_CHECKING:
 def plan(
     *,
     files: PlacementPaths = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Save the plan, for `replan apply`."),
-    ] = None,
+    output: SavedPlan = None,
     allow: Allow = None,
     within_limits: WithinLimits = False,
     only: Annotated[
@@ -72,7 +69,7 @@ def plan(
         Path | None,
         typer.Option(metavar="FILE", help="With --measure: save the rates, for --rates."),
     ] = None,
-    form: Annotated[PageForm, AS] = "text",
+    form: PageForm = "text",
     steps: ListSteps = False,
     color: Annotated[Color, COLOR] = "auto",
     annotations: Annotations = None,
@@ -158,7 +155,7 @@ def plan(
         if annotations:
             from replan.reporting.plans.annotations import plan_annotations
 
-            annotated_plan.annotations += plan_annotations(made, placement, refused)
+            annotated_plan.extend(plan_annotations(made, placement, refused))
     note_age(cluster, observation.snapshot)
     context = context_of(made, observation, cluster, form, written, saved=output, pending=pending)
     shown = PlanView(steps=steps, color=color)
@@ -178,7 +175,7 @@ def show(
         Path | None,
         typer.Option(metavar="PLAN", help="Show only what differs from this earlier plan."),
     ] = None,
-    form: Annotated[PageForm, AS] = "text",
+    form: PageForm = "text",
     max_size: MaxSize = None,
     everything: Everything = False,
     steps: ListSteps = False,

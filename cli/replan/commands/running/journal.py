@@ -1,18 +1,18 @@
 """Commands about the journal and its lock: `journal show`, `lock show`, `lock release`."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from replan.commands.frame.output import result
-from replan.commands.inputs.options import AS
+from replan.commands.inputs.options import TextOrJson
 from replan.commands.inputs.target import AnsweringTarget
 from replan.errors import BadUsage, Exit
 
 
 def journal_show(
     *,
-    form: Annotated[Literal["text", "json"], AS] = "text",
+    form: TextOrJson = "text",
     cluster: AnsweringTarget,
 ) -> Exit:
     """List the applications in the journal, and the records of the open one.

@@ -1,6 +1,6 @@
 """`rehearse`: perform a plan, or weeks of a loop, on the simulator; nothing is changed anywhere."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,6 @@ from msgspec.structs import asdict
 
 from replan.commands.frame.output import keep_inputs, write
 from replan.commands.inputs.options import (
-    AS,
     Every,
     Faults,
     OutputFile,
@@ -25,7 +24,7 @@ from replan.model.declared.reconcile import REST_SECONDS
 from replan.wording import DAY_SECONDS
 
 if TYPE_CHECKING:
-    from replan.rehearsal.options import Options
+    from replan.commands.performing.loop_rehearsal import LoopOptions
     from replan.reporting.blocks import Block
 
 
@@ -128,7 +127,7 @@ def rehearse(
             help="Rehearse COUNT times more with random faults: the spread, and the worst seed.",
         ),
     ] = 0,
-    form: Annotated[PageForm, AS] = "text",
+    form: PageForm = "text",
     output: OutputFile = None,
     load: SimulatedLoad,
     pace: Pace,
@@ -164,63 +163,41 @@ def rehearse(
     if plan_file is None:
         if runs:
             raise BadUsage("--runs goes with PLAN; of --reconcile, name one seed after the other")
-        weeks = _Weeks(files, length or 30 * DAY_SECONDS, every or REST_SECONDS, faults or (), seed)
-        return _reconcile(weeks, options, cluster, form, output)
+        from replan.commands.performing.loop_rehearsal import LoopOptions
+        from replan.placement_file.load import load_placement
+
+        weeks = LoopOptions(
+            load_placement(placements),
+            length or 30 * DAY_SECONDS,
+            every or REST_SECONDS,
+            options,
+            faults or (),
+            seed,
+        )
+        return _reconcile(weeks, cluster, form, output)
     if files or length is not None or every is not None:
         raise BadUsage("-f, --for and --every go with --reconcile; leave them out")
-    return _plan(plan_file, _Tries(faults or (), seed, runs), options, cluster, form, output)
-
-
-class _Tries(Struct, frozen=True):
-    faults: Sequence[str]
-    seed: int | None
-    runs: int
-
-
-class _Weeks(Struct, frozen=True):
-    files: list[Path] | None
-    seconds: float
-    every: float
-    faults: Sequence[str]
-    seed: int | None
-
-
-def _plan(
-    plan_file: Path,
-    tries: _Tries,
-    options: "Options",
-    cluster: OptionalTarget,
-    form: PageForm,
-    output: Path | None,
-) -> Exit:
     from replan.commands.inputs.plans import read_plan
     from replan.commands.performing.rehearsals import rehearsal_of
     from replan.rehearsal.report.json import render_rehearsal_json
     from replan.rehearsal.report.sections import rehearsal_report
 
     plan = read_plan(plan_file)
-    report = rehearsal_of(plan, cluster, options, tries.faults, seed=tries.seed, runs=tries.runs)
+    report = rehearsal_of(plan, cluster, options, faults or (), seed=seed, runs=runs)
     _write(form, output, lambda: rehearsal_report(report), lambda: render_rehearsal_json(report))
     return report.exit_code
 
 
 def _reconcile(
-    weeks: _Weeks,
-    options: "Options",
-    cluster: OptionalTarget,
-    form: PageForm,
-    output: Path | None,
+    weeks: "LoopOptions", cluster: OptionalTarget, form: PageForm, output: Path | None
 ) -> Exit:
-    from replan.commands.performing.loop_rehearsal import LoopOptions, loop_rehearsal_of
-    from replan.placement_file.load import load_placement
+    from replan.commands.performing.loop_rehearsal import loop_rehearsal_of
     from replan.rehearsal.report.loop_sections import (
         loop_rehearsal_report,
         render_loop_rehearsal_json,
     )
 
-    placement = load_placement(placement_files(weeks.files, cluster))
-    wanted = LoopOptions(placement, weeks.seconds, weeks.every, options, weeks.faults, weeks.seed)
-    rehearsal = loop_rehearsal_of(cluster, wanted)
+    rehearsal = loop_rehearsal_of(cluster, weeks)
     _write(
         form,
         output,

@@ -7,7 +7,7 @@ import typer
 from msgspec.structs import replace
 
 from replan.commands.frame.output import keep_inputs
-from replan.commands.inputs.options import AS, Allow, ExitZero, ReportForm
+from replan.commands.inputs.options import Allow, ExitZero, ReportForm, SavedPlan
 from replan.commands.inputs.target import AnsweringTarget
 from replan.commands.inputs.unread import note_unread
 from replan.errors import BadUsage, Exit
@@ -34,11 +34,8 @@ def rollback(
         ),
     ] = None,
     allow: Allow = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Save the plan, for `replan apply`."),
-    ] = None,
-    form: Annotated[ReportForm, AS] = "text",
+    output: SavedPlan = None,
+    form: ReportForm = "text",
     exit_zero: ExitZero = False,
     cluster: AnsweringTarget,
 ) -> Exit:

@@ -1,13 +1,13 @@
 """Commands about throttles: `throttle RATE`, `throttle show`, `throttle clear`."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from replan.commands.frame.output import is_live, result
 from replan.commands.inputs.asking import ask, noted_if_silent
-from replan.commands.inputs.options import AS, Detail, Pace, patience
+from replan.commands.inputs.options import Detail, Pace, TextOrJson, patience
 from replan.commands.inputs.target import Connection, JournaledTarget, LiveTarget, Target
 from replan.errors import BadUsage, Exit
 from replan.wording import NAMES_SHOWN, capped
@@ -148,9 +148,7 @@ def _changed(rates: "MoveRates", who: str, ledger: "Ledger") -> str:
     return "".join(f"{line}\n" for line in (f"throttle: {new}, set by {who}", *lines))
 
 
-def throttle_show(
-    *, form: Annotated[Literal["text", "json"], AS] = "text", cluster: JournaledTarget
-) -> Exit:
+def throttle_show(*, form: TextOrJson = "text", cluster: JournaledTarget) -> Exit:
     """Show every throttle of the cluster, and whose it is.
 
     The rates of brokers and the lists of throttled replicas of topics: those that replan has set, with what was there
