@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
+from tests.properties.drawn_placements import apart, drawn, rule
 from tests.properties.test_all_keys import GB, World, parts, some_limits
-from tests.properties.test_drawn_plans import apart, drawn, rule
 
 Cluster = dict[str, Any]
 

@@ -51,8 +51,8 @@ from replan.model.api import (
     Replicas,
     TopicPartition,
 )
-from replan.planning.api import Plan, loads, make_plan
-from replan.rehearsal.api import Recorder
+from replan.planning.api import Broken, Plan, loads, make_plan, throttles_are_known
+from replan.rehearsal.api import Recorder, journalled_throttles, throttles_of
 from replan.reporting.api import outcome_text
 from replan.simulator.api import (
     AlterConfigs,
@@ -368,6 +368,8 @@ class Run(Struct):
     outcomes: list[Outcome] = field(default_factory=list)
     alone: list[tuple[float, float]] = field(default_factory=list)
     """When no process ran."""
+    forgotten: list[Broken] = field(default_factory=list)
+    """Throttles that the journal did not know when a process had ended."""
 
     @property
     def cluster(self) -> Simulation:
@@ -440,7 +442,7 @@ def performed(case: Case, seconds: float, *, processes: int = len(LAST_LIVES)) -
         settings=Settings(slots_per_broker=case.slots, give_up_seconds=GIVE_UP_SECONDS),
         longest_ticks=10_000,
     )
-    run = Run(case, made, recorder)
+    run, set_before = Run(case, made, recorder), throttles_of(stage.cluster)
     lives = [*zip(case.kills, case.pauses, strict=True), *LAST_LIVES[:processes]]
     for kill, pause in lives:
         before, after = (kill, None) if kill % 2 else (None, kill)
@@ -469,6 +471,8 @@ def performed(case: Case, seconds: float, *, processes: int = len(LAST_LIVES)) -
         if cancelled(made) and fold(made.journal.read()).application is None:
             break
         left = clock.now()
+        known = journalled_throttles(made.journal.read()) | case.configured()
+        run.forgotten += throttles_are_known(set_before, throttles_of(run.cluster.cluster), known)
         clock.sleep(pause)
         run.alone.append((left, clock.now()))
     return run

@@ -12,8 +12,8 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 from tests.profiles import examples
 from tests.properties.any_placements import Case, cases, ended
+from tests.properties.drawn_placements import broken
 from tests.properties.test_all_keys import RATES, World, shuffled
-from tests.properties.test_drawn_plans import broken
 from tests.readings import plan_text
 
 from replan.errors import BadPlacement, UnsafePlan
@@ -29,7 +29,7 @@ PLACE = re.compile(r"placement\.yaml:(\d+):\d+: ")
 
 
 @given(cases(), st.randoms(use_true_random=False))
-@examples(fast=6, full=60, nightly=20_000)
+@examples(fast=10, full=120, nightly=24_000)
 def test_any_placement_is_planned_or_refused_in_words(case: Case, chance: Any) -> None:
     begun = time.process_time()
     try:

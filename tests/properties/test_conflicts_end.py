@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.profiles import examples
 from tests.properties.any_placements import Case, cases
+from tests.properties.drawn_placements import drawn, planned
 from tests.properties.test_all_keys import World
-from tests.properties.test_drawn_plans import drawn, planned
 
 from replan.model.api import MistakenPlacement, Placement, Snapshot, TopicRule
 from replan.placement_file.api import parse_percentage

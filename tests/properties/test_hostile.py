@@ -169,6 +169,7 @@ def broken_by(case: Case) -> Iterator[Broken]:
         yield from drops_only_what_was_replaced(
             move, ours, SETTLE_SECONDS, blindness(case), unnameable(case, move)
         )
+    yield from run.forgotten
     known = journalled_throttles(run.lab.journal.read())
     theirs = frozenset(case.configured())
     yield from throttles_are_known(before, throttles_of(run.cluster.cluster), known | theirs)

@@ -3,7 +3,7 @@
 What is concluded from it is in `partitions` and `decide`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -234,8 +234,8 @@ class PartitionHistory(Struct, frozen=True):
         shown = {n: _live_isr(n, look) for n in moves if n not in look.unclear}
         unclear = [n for n in moves if n in look.unclear]
         return PartitionHistory(
-            self._since(self.target_in_sync, unclear, shown, lambda n: moves[n].target, looked_at),
-            self._since(self.new_in_sync, unclear, shown, lambda n: moves[n].new, looked_at),
+            _since(self.target_in_sync, unclear, shown, lambda n: moves[n].target, looked_at),
+            _since(self.new_in_sync, unclear, shown, lambda n: moves[n].new, looked_at),
             vouched,
             {n: isr for n in moves if (isr := self._isr_after(n, look)) is not None},
             began,
@@ -243,16 +243,6 @@ class PartitionHistory(Struct, frozen=True):
             {n: total for n, total in self.totals.items() if n in moves},
             {r: n for r, n in self.misses.items() if n and r[0] in moves and look.live(r[1])},
         )
-
-    @staticmethod
-    def _since(
-        before: Since,
-        unclear: Iterable[TopicPartition],
-        in_sync: Mapping[TopicPartition, frozenset[BrokerId]],
-        wanted: Callable[[TopicPartition], Replicas],
-        looked_at: float,
-    ) -> Since:
-        return held_since(before, _holding(before, unclear, in_sync, wanted), looked_at)
 
     def moved(self, before: "PartitionHistory") -> bool:
         """Whether bytes have come since the look before, or an ISR is another one."""
@@ -352,15 +342,17 @@ def _live_isr(name: TopicPartition, look: Look) -> frozenset[BrokerId]:
     return frozenset() if state is None else frozenset(state.live_isr(look.live))
 
 
-def _holding(
+def _since(
     before: Since,
     unclear: Iterable[TopicPartition],
     in_sync: Mapping[TopicPartition, frozenset[BrokerId]],
     wanted: Callable[[TopicPartition], Replicas],
-) -> Iterator[TopicPartition]:
-    """The partitions whose wanted replicas are in sync; one that is unclear is as it was."""
-    yield from (n for n in unclear if n in before)
-    yield from (n for n, members in in_sync.items() if members.issuperset(wanted(n)))
+    looked_at: float,
+) -> Since:
+    """Since when the wanted replicas of partitions are in sync; one that is unclear is as it was."""
+    holding = [n for n in unclear if n in before]
+    holding += (n for n, members in in_sync.items() if members.issuperset(wanted(n)))
+    return held_since(before, holding, looked_at)
 
 
 def _resized(before: Size | None, size: int, now: float) -> Size:

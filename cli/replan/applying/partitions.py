@@ -30,7 +30,7 @@ is cancelled, until it rests, `judge_cancelled`. The states of that are in `run.
 """
 
 from collections.abc import Hashable, Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -415,7 +415,7 @@ def _not_begun(given: PartitionInput, needed: NextStep) -> MoveVerdict:
         return _elsewhere(given, state)
     if isinstance(needed, Wait):
         return _unavailable(given) or Hold(_awaited(given, needed), soon=needed.settling)
-    return _if_as_planned(given, needed)
+    return _broken(given) or needed
 
 
 def _unavailable(given: PartitionInput) -> Suspect[Request] | None:
@@ -426,21 +426,22 @@ def _unavailable(given: PartitionInput) -> Suspect[Request] | None:
     why = unavailable(move.target[0], state, given.look.brokers)
     if why is None:
         return None
-    return _suspect(Status.REJECTED, PreferredUnavailable(move.target[0], why, state.isr))
+    return suspected(Status.REJECTED, PreferredUnavailable(move.target[0], why, state.isr))
 
 
 def _elsewhere(given: PartitionInput, state: PartitionState) -> MoveVerdict:
     """It has neither the planned original nor the target, and nothing was asked for."""
     move, running = given.move, state.running
     if running is None or running.target == given.given_up_list:
-        return _suspect(Status.STALE, NotAsPlanned(Fact.REPLICAS, move.original, state.replicas))
+        return suspected(Status.STALE, NotAsPlanned(Fact.REPLICAS, move.original, state.replicas))
     if running.target == move.target:
         return Hold(SameListElsewhere())
     other = OtherReassignment(running.target, running.adding, running.removing)
-    return _suspect(Status.FOREIGN, other)
+    return suspected(Status.FOREIGN, other)
 
 
-def _suspect(status: Status, reason: EndReason) -> Suspect[Request]:
+def suspected(status: Status, reason: EndReason) -> Suspect[Any]:
+    """An end that later looks must agree with."""
     return Suspect(End(status, reason), Rechecking(reason))
 
 
@@ -466,11 +467,7 @@ def _awaited(given: PartitionInput, needed: Wait) -> HoldReason:
 def stale_topic(move: Move, state: PartitionState | None) -> MoveVerdict:
     """Its topic is gone, or another one has its name."""
     topic_id = None if state is None else state.topic_id
-    return _suspect(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, topic_id))
-
-
-def _if_as_planned(given: PartitionInput, request: Request) -> MoveVerdict:
-    return _broken(given) or request
+    return suspected(Status.STALE, NotAsPlanned(Fact.TOPIC, move.topic_id, topic_id))
 
 
 def _broken(given: PartitionInput) -> Suspect[Request] | None:
@@ -479,7 +476,7 @@ def _broken(given: PartitionInput) -> Suspect[Request] | None:
     broken = broken_precondition(
         given.move, look.topics.get(given.move.partition.topic), look.brokers, given.racks
     )
-    return None if broken is None else _suspect(Status.STALE, broken)
+    return None if broken is None else suspected(Status.STALE, broken)
 
 
 def _progressed(given: PartitionInput, own: MoveRecord, asked: LastRequest) -> MoveRecord:
@@ -530,7 +527,7 @@ def off_path(given: PartitionInput, own: MoveRecord, state: PartitionState) -> M
     running = state.running
     listed = state.replicas if running is None else running.target
     changed = ChangedElsewhere(given.move.target, listed, running is not None)
-    return _suspect(Status.FOREIGN, changed)
+    return suspected(Status.FOREIGN, changed)
 
 
 def _again_or_next(given: PartitionInput, own: MoveRecord, needed: Request) -> MoveVerdict:
@@ -539,9 +536,7 @@ def _again_or_next(given: PartitionInput, own: MoveRecord, needed: Request) -> M
     asked = own.asked
     if asked is not None and (asked.kind, asked.replicas) == (needed.kind, needed.replicas):
         return _again(given, needed)
-    verdict = _if_as_planned(given, needed)
-    if isinstance(verdict, Request):
-        verdict = unless_quarantined(given, own, verdict)
+    verdict = _broken(given) or unless_quarantined(given, own, needed)
     other = verdict is needed and own.expanding and needed.kind is RequestKind.EXPAND
     if other and not isinstance(given.answer, Rejected):  # who was left out is back
         return Suspect(needed, EffectUnseen(needed.kind))
@@ -554,10 +549,7 @@ def _again(given: PartitionInput, needed: Request) -> MoveVerdict:
         unavailable = refusal.code == ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
         if refusal.code not in NOT_FINAL_FOR_MOVES or (unavailable and given.move.election):
             return _rejected(given, refusal)
-    verdict = _if_as_planned(given, needed)
-    if not isinstance(verdict, Request):
-        return verdict
-    return repeated(given, needed)
+    return _broken(given) or repeated(given, needed)
 
 
 def repeated(given: PartitionInput, request: Request) -> MoveVerdict:
@@ -592,7 +584,7 @@ def _taken_back(own: MoveRecord, needed: Request) -> bool:
 
 def _disappeared(given: PartitionInput, own: MoveRecord) -> MoveVerdict:
     observed = () if given.state is None else given.state.replicas
-    return _suspect(Status.FOREIGN, EffectUndone(given.move.target, own.reached, observed))
+    return suspected(Status.FOREIGN, EffectUndone(given.move.target, own.reached, observed))
 
 
 def _rejected(given: PartitionInput, rejection: Rejected) -> MoveVerdict:
@@ -646,7 +638,7 @@ def _resting(
     if not Origin(own.partition, own.topic_id, own.original, own.target).leads_to(state):
         return off_path(given, own, state)
     rest = TakenBack(own.original, state.replicas)
-    return Suspect(End(Status.CANCELLED, rest), Rechecking(rest))
+    return suspected(Status.CANCELLED, rest)
 
 
 def judge_while_copying(given: PartitionInput) -> tuple[MoveRecord | None, MoveVerdict]:

@@ -46,15 +46,8 @@ BY_LOOP = "reconcile: "
 class Guarded(Protocol):
     """What a guard asks of its loop."""
 
-    @property
-    def owner(self) -> str:
-        """Who this is."""
-        ...
-
-    @property
-    def ports(self) -> LoopPorts:
-        """The outside."""
-        ...
+    ports: LoopPorts
+    owner: str
 
     def remember_cancel(self, by: str = "") -> None:
         """What it applies is cancelled, by the loop itself where nobody is named."""
@@ -113,12 +106,7 @@ class Guard:
 
     def stop(self) -> bool:
         """Whether the process is to leave: it was asked to, another loop works, or nothing moves any more."""
-        return self._loop.ports.stop() or self._lost or self.gives_up
-
-    @property
-    def gives_up(self) -> bool:
-        """Whether its application is to end as it is."""
-        return self.steered.given_up
+        return self._loop.ports.stop() or self._lost or self.steered.given_up
 
     def _needs_down(self) -> bool:
         """Whether each partition that has left its list, and is not where it was to be, needs a broker that is down."""

@@ -140,7 +140,7 @@ class Loop:
     """One process's loop."""
 
     def __init__(self, ports: LoopPorts, settings: LoopSettings) -> None:
-        self._ports, self._settings = ports, settings
+        self.ports, self._settings, self.owner = ports, settings, settings.owner
         self._memory, self._history = Memory(), History()
         self._loaded = False
         moment = moment_of(ports.wall())
@@ -170,7 +170,7 @@ class Loop:
 
     def run(self) -> None:
         """Round after round, until `stop` says so."""
-        while not self._ports.stop():
+        while not self.ports.stop():
             if not self.round():
                 self._rest()
         if self._lease.held:
@@ -185,7 +185,7 @@ class Loop:
         own application waits, comes to HELD.
         """
         with suppress(ReplanError):
-            while not (self._may_work() or self._lease.alive or self._ports.stop()):
+            while not (self._may_work() or self._lease.alive or self.ports.stop()):
                 self._lease_clock.sleep(SLICE_SECONDS)
         if self.round():
             self.round(acts=False)
@@ -213,13 +213,13 @@ class Loop:
         return False
 
     def _fails(self, state: LoopState, error: ReplanError) -> None:
-        now = self._ports.wall()
+        now = self.ports.wall()
         if self._failing_since is None or self._status.state is not state:
             self._failing_since = now
         self._say(_Said(state, (Failed(str(error), self._failing_since),)))
 
     def _round(self, *, acts: bool) -> bool:
-        ports = self._ports
+        ports = self.ports
         if not self._may_work():
             return False
         if not self._loaded:
@@ -292,13 +292,13 @@ class Loop:
         self._proposed = made_for
         with suppress(UnsafePlan, BadPlacement):  # of which `plan` says more, to whoever asks it
             proposal = proposal_of(read.placement, looked, wanted, read.source.commit)
-            self._ports.observer.proposed(proposal)
+            self.ports.observer.proposed(proposal)
 
     def _may_work(self) -> bool:
         """Whether this is the loop that works on the cluster."""
         if not self._settings.leased or self._settings.dry_run:
             return True
-        waits = self._lease.keep(self._ports.wall())
+        waits = self._lease.keep(self.ports.wall())
         if waits is None:
             return True
         self._loaded = False  # the other one goes on remembering
@@ -307,14 +307,14 @@ class Loop:
 
     def _obey(self) -> None:
         """Do what people ask of the loop; what they ask of its application, that one does."""
-        settings, store = self._settings, self._ports.store
+        settings, store = self._settings, self.ports.store
         if settings.dry_run or (settings.leased and not self._lease.waiting):
             return
         before = store.read()
         commands = waiting_commands(before)
         memory = self._memory
         for command in commands:
-            memory = memory.obeyed(command, self._ports.wall())
+            memory = memory.obeyed(command, self.ports.wall())
         if commands:
             self._keep(memory)
             store.write(loop_obeyed_records(commands, settings.owner, before))
@@ -351,13 +351,13 @@ class Loop:
         if memory is not self._memory:
             self._memory = memory
             if not self._settings.dry_run:
-                before = self._ports.store.read()
-                self._ports.store.write(memory_records(memory, before))
+                before = self.ports.store.read()
+                self.ports.store.write(memory_records(memory, before))
 
     def _keep_history(self) -> None:
         if not self._settings.dry_run:
-            before = self._ports.store.read()
-            self._ports.store.write(history_records(self._history, before))
+            before = self.ports.store.read()
+            self.ports.store.write(history_records(self._history, before))
 
     def _keep_arrived(
         self, snapshot: Snapshot, targets: Mapping[TopicPartition, tuple[int, ...]]
@@ -403,12 +403,12 @@ class Loop:
             return False
         first = journal.ledger.kept_application(opened.takes_back) or opened
         self._note_cancel(begun, first.cancelled_by)
-        if self._memory.backs_off(self._ports.wall()):
+        if self._memory.backs_off(self.ports.wall()):
             return self._backs_off(_Said(LoopState.BACKING_OFF))
         return self._apply(plan, begun, read, opened)
 
     def _since(self) -> float:
-        return self._status.since if self._status.state is LoopState.PAUSED else self._ports.wall()
+        return self._status.since if self._status.state is LoopState.PAUSED else self.ports.wall()
 
     def _act(self, due: tuple[Deviation, ...], read: Read, ledger: Ledger, said: _Said) -> bool:
         if said.looked is None:
@@ -419,12 +419,12 @@ class Loop:
             return self._failed_round(str(error), said)
         plan = replace(plan, placement_commit=read.source.commit)
         if plan.changes:
-            self._ports.observer.planned(plan, said.looked.snapshot)
+            self.ports.observer.planned(plan, said.looked.snapshot)
         if not plan.changes or self._settings.dry_run:
             said.state = LoopState.DIFFERS
             self._say(said)
             return False
-        now = self._ports.wall()
+        now = self.ports.wall()
         begun = Begun(
             number=self._memory.number + 1,
             began_at=now,
@@ -444,7 +444,7 @@ class Loop:
         return self._apply(plan, begun, read)
 
     def _failed_round(self, text: str, said: _Said) -> bool:
-        self._keep(self._memory.failed(text, self._ports.wall()))
+        self._keep(self._memory.failed(text, self.ports.wall()))
         return self._backs_off(said)
 
     def _backs_off(self, said: _Said) -> bool:
@@ -459,7 +459,7 @@ class Loop:
         self, plan: Plan, begun: Begun, read: Read, opened: Application | None = None
     ) -> bool:
         """Perform a plan as `apply` does, or go on with what is open; whether it came to an end."""
-        ports, settings, resumes = self._ports, self._settings, opened is not None
+        ports, settings, resumes = self.ports, self._settings, opened is not None
         down_before = facts_of(ports.reader.observe()).down if resumes else ()
         steered = Steered(
             begun.kinds,
@@ -502,11 +502,11 @@ class Loop:
         it serves again.
         """
         stays = outcome.ending is Ending.STAYS_OPEN
-        if not stays and not (outcome.interrupted and guard.gives_up):
+        if not stays and not (outcome.interrupted and guard.steered.given_up):
             return outcome
         if not stays:
             guard.waits = _waiting_text(outcome)
-        ports, settings = self._ports, self._settings
+        ports, settings = self.ports, self._settings
         ended = abandon_application(
             ports.reader,
             ports.writer,
@@ -530,7 +530,7 @@ class Loop:
         if state.ledger.throttles and not owed & live:
             return
         if state.ledger.throttles:
-            ports, settings = self._ports, self._settings
+            ports, settings = self.ports, self._settings
             racks = {b.id: b.rack for b in snapshot.brokers}
             with ports.own(Plan(snapshot.cluster_id, "", racks, ()), self.lease_is_kept) as journal:
                 leftovers = clear_throttles(
@@ -546,7 +546,7 @@ class Loop:
         self._keep(replace(self._memory, owes=False))
 
     def _ended(self, begun: Begun, outcome: Outcome, guard: Guard) -> None:
-        now = self._ports.wall()
+        now = self.ports.wall()
         result = _result(outcome)
         if result is RoundResult.LEFT:  # it is open, and known as this loop's own
             if outcome.ending is Ending.GAVE_UP:
@@ -568,7 +568,7 @@ class Loop:
         )
         moved = {str(r.partition): now for r in outcome.partitions if r.result is Result.DONE}
         moved |= {str(r.partition): now for r in outcome.log_moves if r.result is Result.DONE}
-        snapshot = self._ports.reader.observe()
+        snapshot = self.ports.reader.observe()
         self._keep_arrived(snapshot, guard.targets)
         if DeviationKind.CHANGED_ELSEWHERE not in begun.kinds:
             self._keep_arrived(snapshot, guard.half_way(snapshot))
@@ -597,7 +597,7 @@ class Loop:
 
     def _rest(self) -> None:
         """Until the next round: `every`, or earlier where something is due before."""
-        ports, settings = self._ports, self._settings
+        ports, settings = self.ports, self._settings
         began, until = ports.clock.now(), self._rest_seconds()
         if ports.rest is not None and self._status.state in _STILL:
             due = self._status.next.acts_at if self._status.next is not None else None
@@ -621,13 +621,13 @@ class Loop:
 
     def _rest_seconds(self) -> float:
         at = self._status.next
-        soon = None if at is None or at.acts_at is None else at.acts_at - self._ports.wall()
+        soon = None if at is None or at.acts_at is None else at.acts_at - self.ports.wall()
         every = self._settings.every
         return every if soon is None else max(min(1.0, every), min(every, soon))
 
     def _say(self, said: _Said) -> None:
         """Tell the observer how the loop stands."""
-        now, before = self._ports.wall(), self._status
+        now, before = self.ports.wall(), self._status
         listed = [self._deviation(j, said) for j in said.judged]
         reaches = said.looked is not None
         since = before.since if before.state is said.state else now
@@ -644,7 +644,7 @@ class Loop:
             rounds=self._memory.rounds,
             next=self._next(said, now),
         )
-        self._ports.observer.changed(self._status)
+        self.ports.observer.changed(self._status)
 
     def _next(self, said: _Said, now: float) -> Next:
         coming = [j for j in said.judged if j.acts_at is not None]
@@ -679,9 +679,9 @@ class Loop:
 
     def remember_cancel(self, by: str = "") -> None:
         """What it applies is cancelled; a person who did that pauses the loop, until somebody resumes it."""
-        begun, paused = self._memory.begun, SomebodyPaused(by, self._ports.wall())
+        begun, paused = self._memory.begun, SomebodyPaused(by, self.ports.wall())
         if begun is not None:
-            memory = replace(self._memory, begun=begun.known_to_be_cancelled())
+            memory = replace(self._memory, begun=replace(begun, cancelled=True))
             with suppress(ReplanError):  # whoever goes on reads it in the journal
                 self._keep(replace(memory, paused=paused) if by else memory)
 
@@ -694,29 +694,19 @@ class Loop:
         if not self._settings.leased:
             return True
         try:
-            return self._lease.keep(self._ports.wall()) is None
+            return self._lease.keep(self.ports.wall()) is None
         except ReplanError:
             return True  # the journal that the applier writes says whether it may go on
 
     def shows(self, running: Running, reasons: tuple[LoopReason, ...], *, paused: bool) -> None:
         """Tell how far what is applied is."""
         state = LoopState.PAUSED if paused else LoopState.ACTING
-        now = self._ports.wall()
+        now = self.ports.wall()
         since = self._status.since if self._status.state is state else now
         self._status = replace(
             self._status, at=now, state=state, since=since, reasons=reasons, running=running
         )
-        self._ports.observer.changed(self._status)
-
-    @property
-    def ports(self) -> LoopPorts:
-        """The outside."""
-        return self._ports
-
-    @property
-    def owner(self) -> str:
-        """Who this is."""
-        return self._settings.owner
+        self.ports.observer.changed(self._status)
 
 
 _STILL = frozenset(

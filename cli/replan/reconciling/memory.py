@@ -40,10 +40,6 @@ class Begun(Value, frozen=True):
     cancelled: bool = False
     """Whether it is known to be cancelled, by the loop or by a person, whose cancel has paused the loop."""
 
-    def known_to_be_cancelled(self) -> "Begun":
-        """Once that is known."""
-        return replace(self, cancelled=True)
-
     def opened(self, application: Application) -> bool:
         """Whether it is this round's, or takes that back."""
         return application.plan_digest == self.plan_digest or bool(application.takes_back)
@@ -96,9 +92,7 @@ class Memory(Value, frozen=True):
 
     def failed(self, text: str, now: float) -> "Memory":
         """After a round that failed: the next comes later and later."""
-        return self._failed(self.failures + 1, text, now)
-
-    def _failed(self, times: int, text: str, now: float) -> "Memory":
+        times = self.failures + 1
         pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** min(times - 1, 10))
         return replace(self, failures=times, failure=text, retry_at=now + pause)
 
@@ -144,7 +138,7 @@ class Memory(Value, frozen=True):
             worse=worse,
             under=tuple(sorted(under)),
         )
-        return after._failed(self.failures + 1, failure, now) if failure else after
+        return replace(after, failures=self.failures).failed(failure, now) if failure else after
 
     def down_since(self, times: Mapping[int, float]) -> "Memory":
         """With the brokers that were seen to be down while a round was at work."""

@@ -114,7 +114,7 @@ class Ledger(Struct, frozen=True):
             return _folded(together)
         owned, still_open, done = dict(self.owned), dict(self.open), self.done
         for record in records:
-            if isinstance(record, MoveRecord) and self._is_open(record.application):
+            if isinstance(record, MoveRecord) and record.application == self.application_id:
                 done += _is_done(record) - _is_done(owned.get(record.partition))
                 _place(record, owned, still_open)
         if forgotten:  # one that was opened again goes back to its place, as in a fold
@@ -126,9 +126,6 @@ class Ledger(Struct, frozen=True):
         touched = any(isinstance(r, StepRecord) for r in records)
         steps = _steps(together, self.application) if touched else self.begun
         return Ledger(together, self.application, owned, still_open, done, entries, rates, steps)
-
-    def _is_open(self, application: str) -> bool:
-        return self.application is not None and self.application.id == application
 
     def applications(self, plan_digest: str) -> list[Application]:
         """All applications of one plan, as far as the journal remembers them."""
@@ -229,7 +226,9 @@ def _folded(together: dict[str, Kept]) -> Ledger:
     for record in together.values():
         if isinstance(record, MoveRecord) and application and record.application == application.id:
             _place(record, owned, still_open)
-    entries, rates = _priors(together)
+    entries: dict[tuple[str, str], SavedReplicaList] = {}
+    rates: dict[tuple[BrokerId, str], SavedRate] = {}
+    _place_priors(together.values(), entries, rates, together)
     done = sum(map(_is_done, owned.values()))
     steps = _steps(together, application)
     return Ledger(together, application, owned, still_open, done, entries, rates, steps)
@@ -276,15 +275,6 @@ def _place(
 
 def _is_done(record: MoveRecord | None) -> bool:
     return record is not None and record.status is Status.DONE
-
-
-def _priors(
-    together: Mapping[str, Kept],
-) -> tuple[dict[tuple[str, str], SavedReplicaList], dict[tuple[BrokerId, str], SavedRate]]:
-    entries: dict[tuple[str, str], SavedReplicaList] = {}
-    rates: dict[tuple[BrokerId, str], SavedRate] = {}
-    _place_priors(together.values(), entries, rates, together)
-    return entries, rates
 
 
 def _place_priors(

@@ -81,6 +81,9 @@ def _value(value: object) -> str:
 class OtherReassignment(EndReason, frozen=True):
     """Before anything was asked for, another tool's reassignment runs on it."""
 
+    listed = True
+    suspected = "another tool reassigns it"
+
     target: Replicas
     adding: Replicas
     removing: Replicas
@@ -91,17 +94,11 @@ class OtherReassignment(EndReason, frozen=True):
             f"{list(self.removing)}); let it end or cancel it, then {REPLAN}"
         )
 
-    @property
-    def suspected(self) -> str:
-        return "another tool reassigns it"
-
-    @property
-    def listed(self) -> bool:
-        return True
-
 
 class ChangedElsewhere(EndReason, frozen=True):
     """On its way it has a list that this move never asks for."""
+
+    suspected = "possibly changed by another tool"
 
     target: Replicas
     observed: Replicas
@@ -116,16 +113,14 @@ class ChangedElsewhere(EndReason, frozen=True):
         )
 
     @property
-    def suspected(self) -> str:
-        return "possibly changed by another tool"
-
-    @property
     def listed(self) -> bool:
         return self.running
 
 
 class EffectUndone(EndReason, frozen=True):
     """What it had reached is not there any more."""
+
+    suspected = "possibly undone by another tool"
 
     target: Replicas
     reached: Reached
@@ -136,10 +131,6 @@ class EffectUndone(EndReason, frozen=True):
             f"it was {self.reached.name.lower()} on the way to {list(self.target)}, and another tool undid that: found "
             f"replicas {list(self.observed)}; it is not asked for again. Find out which tool, then {REPLAN}"
         )
-
-    @property
-    def suspected(self) -> str:
-        return "possibly undone by another tool"
 
 
 class RejectedByKafka(EndReason, frozen=True):
@@ -239,27 +230,23 @@ class OtherLogDir(EndReason, frozen=True):
 class StaysInLogDir(EndReason, frozen=True):
     """The application was cancelled, and its copy to another log directory has ended: it lies where it was."""
 
+    suspected = "nothing runs on it"
+
     path: str
 
     def __str__(self) -> str:
         return f"cancelled; its replica stays in {self.path}"
 
-    @property
-    def suspected(self) -> str:
-        return "nothing runs on it"
-
 
 class StaysUnset(EndReason, frozen=True):
     """The application was cancelled, and a setting that it had asked for did not arrive: it is as before."""
+
+    suspected = "nothing runs on it"
 
     before: str | None
 
     def __str__(self) -> str:
         return f"cancelled; it stays as it was: {self.before or 'not set'}"
-
-    @property
-    def suspected(self) -> str:
-        return "nothing runs on it"
 
 
 class OtherPartitions(EndReason, frozen=True):
@@ -284,16 +271,16 @@ class OtherPartitions(EndReason, frozen=True):
 class NotCreated(EndReason, frozen=True):
     """The application was cancelled before its new partitions came to be, and no request for them may arrive."""
 
+    suspected = "there are no such partitions"
+
     def __str__(self) -> str:
         return "cancelled; the new partitions were not created"
-
-    @property
-    def suspected(self) -> str:
-        return "there are no such partitions"
 
 
 class TakenBack(EndReason, frozen=True):
     """Its application was cancelled: nothing of it runs or may arrive, and this is what is there."""
+
+    suspected = "nothing runs on it"
 
     original: Replicas
     observed: Replicas
@@ -302,10 +289,6 @@ class TakenBack(EndReason, frozen=True):
         if self.observed == self.original:
             return f"cancelled; it is at its original {list(self.original)}"
         return f"cancelled; it goes from {list(self.observed)} back to {list(self.original)}"
-
-    @property
-    def suspected(self) -> str:
-        return "nothing runs on it"
 
 
 class LedByAnother(EndReason, frozen=True):

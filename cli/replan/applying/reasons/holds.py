@@ -28,6 +28,8 @@ class PartitionsFirst(HoldReason, frozen=True):
 class CoordinatorLoads(HoldReason, frozen=True):
     """It would lead a partition of an internal topic, and is about to load others."""
 
+    routine = True
+
     broker: BrokerId
 
     def __str__(self) -> str:
@@ -35,10 +37,6 @@ class CoordinatorLoads(HoldReason, frozen=True):
             f"broker {self.broker} is to lead it, and reads other partitions of internal topics that it has begun to "
             "lead: their groups and transactions come first"
         )
-
-    @property
-    def routine(self) -> bool:
-        return True
 
 
 class TopicUnsettled(HoldReason, frozen=True):
@@ -225,14 +223,12 @@ class Cancelling(HoldReason, frozen=True):
 class SettingFirst(HoldReason, frozen=True):
     """A standing throttle of its topic or of one of its brokers is set first."""
 
+    routine = True
+
     setting: SettingName
 
     def __str__(self) -> str:
         return f"waiting until {self.setting} is set"
-
-    @property
-    def routine(self) -> bool:
-        return True
 
 
 class SettingInUse(HoldReason, frozen=True):
@@ -252,12 +248,10 @@ class MoveFirst(HoldReason, frozen=True):
 class Stopping(HoldReason, frozen=True):
     """The application is about to leave."""
 
+    routine = True
+
     def __str__(self) -> str:
         return "stopping"
-
-    @property
-    def routine(self) -> bool:
-        return True
 
 
 # What copies, or is about to: its throttle, its replicas, the settle time.
@@ -341,16 +335,13 @@ class NeverEnding(HoldReason, frozen=True):
 class Confirming(HoldReason, frozen=True):
     """The target is in sync, and has to stay so for the settle time."""
 
+    routine = True
     changing = ("seconds",)
 
     seconds: float
 
     def __str__(self) -> str:
         return f"in sync; confirming for {self.seconds:.0f} s"
-
-    @property
-    def routine(self) -> bool:
-        return True
 
 
 class CopyGoesOn(HoldReason, frozen=True):
@@ -432,12 +423,10 @@ class Stalled(Reason, frozen=True):
 class MetadataBehind(HoldReason, frozen=True):
     """The broker that was asked has not caught up with the controller."""
 
+    routine = True
+
     def __str__(self) -> str:
         return "brokers show older metadata than the controller; rechecking"
-
-    @property
-    def routine(self) -> bool:
-        return True
 
 
 class NotPermitted(HoldReason, frozen=True):
@@ -664,14 +653,12 @@ class ReplicaUnread(HoldReason, frozen=True):
 class NextBatch(HoldReason, frozen=True):
     """A tick asks for no more than this."""
 
+    routine = True
+
     elections: bool
 
     def __str__(self) -> str:
         return f"waiting for the next batch{' of elections' if self.elections else ''}"
-
-    @property
-    def routine(self) -> bool:
-        return True
 
 
 # What has no leader, and is to be led again.
@@ -708,14 +695,12 @@ class LogsSilent(HoldReason, frozen=True):
 class RecoveryUnseen(HoldReason, frozen=True):
     """What was asked for to recover it does not show yet."""
 
+    routine = True
+
     step: RecoveryStep
 
     def __str__(self) -> str:
         return f"{self.step} shows no effect yet; rechecking"
-
-    @property
-    def routine(self) -> bool:
-        return True
 
 
 class RecoveryArrivalPossible(HoldReason, frozen=True):

@@ -39,7 +39,7 @@ from replan.applying.reasons.holds import (
 from replan.applying.reasons.notes import RefusedSetting
 from replan.applying.reasons.reason import HoldReason, Leftover
 from replan.applying.request_memory import RequestMemory
-from replan.applying.run.looking import Ports, TickReader, way_back_of_cancelled
+from replan.applying.run.looking import Ports, look_for_tick, way_back_of_cancelled
 from replan.applying.run.opening import closing, copied_bytes, kept, turned
 from replan.applying.steering import for_application, keeps_throttles
 from replan.applying.steps.kinds import kinds_of
@@ -215,12 +215,6 @@ def outcome_so_far(job: Job, state: RunState, now: float, code: Exit, ending: En
         notes=state.notes,
         refusals=job.plan.refusals,
     )
-
-
-def stopped_code(leaving: Leaving) -> Exit:
-    """The exit code of a process that leaves."""
-    held = leaving.ending in {Ending.GAVE_UP, Ending.LEFT_TO_ANOTHER}
-    return Exit.HELD if held else Exit.INTERRUPTED
 
 
 def copying_now(ledger: Ledger, look: Look) -> list[TopicPartition]:
@@ -420,8 +414,10 @@ class ApplicationRun:
         return min(ends, default=inf)
 
     def _look(self, overslept: float) -> TickInput:
-        ports, application = self._ports, self._state.ledger.application
-        tick, self._state = TickReader(self._job, ports).look(
+        application = self._state.ledger.application
+        tick, self._state = look_for_tick(
+            self._job,
+            self._ports,
             self._state,
             overslept=overslept,
             admitting=self._leaving is None,
@@ -564,7 +560,9 @@ class ApplicationRun:
         return outcome_so_far(self._job, self._state, self._ports.clock.now(), code, ending)
 
     def _stopped(self, leaving: Leaving, tick: TickInput, decision: Decision) -> Outcome:
-        whole = self._outcome_so_far(stopped_code(leaving), leaving.ending)
+        held = leaving.ending in {Ending.GAVE_UP, Ending.LEFT_TO_ANOTHER}
+        code = Exit.HELD if held else Exit.INTERRUPTED
+        whole = self._outcome_so_far(code, leaving.ending)
         return stopped_outcome(whole, tick, self._state, leaving, decision)
 
     def _failed(self, ending: Ending, seconds: float, error: ReplanError) -> Outcome:

@@ -38,72 +38,68 @@ class Ports(Struct, frozen=True):
     """The commands in the inbox."""
 
 
-class TickReader(Struct, frozen=True):
-    """The reading side of one run."""
+def look_for_tick(
+    job: Job,
+    ports: Ports,
+    state: RunState,
+    *,
+    overslept: float,
+    admitting: bool,
+    commands: Sequence[Command],
+) -> tuple[TickInput, RunState]:
+    """Read what a tick is decided by. Raises ClusterUnreachable and ClusterRefused."""
+    clock = ports.clock
+    waits = state.copies_waiting or _waits_to_copy(job, state.ledger)
+    if waits and admitting:
+        state = _read_now_and_then(job, ports, state, clock.now())
+    now = clock.now()
+    state = state.without_old_unknowns(now, job.settings.quarantine_seconds)
+    candidates: tuple[TopicPartition, ...] = ()
+    if admitting:
+        state, candidates = state.next_candidates(job, now)
+    every_tick = wanted_by_tick(state, job, candidates)
+    wanted = state.readings.wanted(
+        every_tick,
+        now,
+        job.settings,
+        urgent=urgent(state, job),
+        copying={**state.others.replicas, **copying(state, job)},
+    )
+    look = ports.reader.look(wanted)
+    ended = clock.now()
+    readings, complete = state.readings.after(every_tick, wanted, look, now)
+    history = state.history.with_sizes(job.moves, complete.sizes, now)
+    state = replace(state, history=history, readings=readings)
+    tick = TickInput(
+        job=job,
+        look=complete,
+        now=now,
+        ended=ended,
+        candidates=candidates,
+        admitting=admitting,
+        logs=logs_for_tick(ports.reader, job, state.ledger, complete),
+        commands=tuple(commands),
+        moment=job.settings.moment(),
+        overslept=overslept,
+    )
+    return tick, state
 
-    job: Job
-    ports: Ports
 
-    def look(
-        self,
-        state: RunState,
-        *,
-        overslept: float,
-        admitting: bool,
-        commands: Sequence[Command],
-    ) -> tuple[TickInput, RunState]:
-        """Read what a tick is decided by. Raises ClusterUnreachable and ClusterRefused."""
-        job, clock = self.job, self.ports.clock
-        waits = state.copies_waiting or _waits_to_copy(job, state.ledger)
-        if waits and admitting:
-            state = self._now_and_then(state, clock.now())
-        now = clock.now()
-        state = state.without_old_unknowns(now, job.settings.quarantine_seconds)
-        candidates: tuple[TopicPartition, ...] = ()
-        if admitting:
-            state, candidates = state.next_candidates(job, now)
-        every_tick = wanted_by_tick(state, job, candidates)
-        wanted = state.readings.wanted(
-            every_tick,
-            now,
-            job.settings,
-            urgent=urgent(state, job),
-            copying={**state.others.replicas, **copying(state, job)},
-        )
-        look = self.ports.reader.look(wanted)
-        ended = clock.now()
-        readings, complete = state.readings.after(every_tick, wanted, look, now)
-        history = state.history.with_sizes(job.moves, complete.sizes, now)
-        state = replace(state, history=history, readings=readings)
-        tick = TickInput(
-            job=job,
-            look=complete,
-            now=now,
-            ended=ended,
-            candidates=candidates,
-            admitting=admitting,
-            logs=logs_for_tick(self.ports.reader, job, state.ledger, complete),
-            commands=tuple(commands),
-            moment=job.settings.moment(),
-            overslept=overslept,
-        )
-        return tick, state
-
-    def _now_and_then(self, state: RunState, now: float) -> RunState:
-        """What is read while copies wait, and before a look, as it may take long; where that fails, it goes on."""
-        with suppress(ClusterUnreachable, ClusterRefused):
-            if now - state.readings.disks_at >= self.job.settings.disk_period:
-                state = replace(state, readings=replace(state.readings, disks_at=now))
-                state = state.with_room(self.job, self.ports.reader.log_dirs())
-            began, neighbours = self.ports.clock.now(), state.neighbours
-            if began >= neighbours.due and state.copies_waiting and state.ledger.open:
-                period = self.job.settings.neighbours_seconds
-                state = replace(state, neighbours=neighbours.later(began, period))
-                snapshot = self.ports.reader.observe()
-                ended = self.ports.clock.now()
-                after = neighbours.after(snapshot, self.job.moves.keys(), began, ended, period)
-                state = replace(state, neighbours=after)
-        return state
+def _read_now_and_then(job: Job, ports: Ports, state: RunState, now: float) -> RunState:
+    """What is read while copies wait, and before a look, as it may take long; where that fails, it goes on."""
+    with suppress(ClusterUnreachable, ClusterRefused):
+        if now - state.readings.disks_at >= job.settings.disk_period:
+            state = replace(state, readings=replace(state.readings, disks_at=now))
+            state = state.with_room(job, ports.reader.log_dirs())
+        began, neighbours = ports.clock.now(), state.neighbours
+        if began >= neighbours.due and state.copies_waiting and state.ledger.open:
+            period = job.settings.neighbours_seconds
+            state = replace(state, neighbours=neighbours.later(began, period))
+            snapshot = ports.reader.observe()
+            ended = ports.clock.now()
+            after = neighbours.after(snapshot, job.moves.keys(), began, ended, period)
+            state = replace(state, neighbours=after)
+    return state
 
 
 def _waits_to_copy(job: Job, ledger: Ledger) -> bool:

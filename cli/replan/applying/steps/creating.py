@@ -22,7 +22,7 @@ from msgspec import Struct
 from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import CreateRecord, Status
 from replan.applying.observation import Job, unshown
-from replan.applying.partitions import End, Hold, Suspect, rejection_end
+from replan.applying.partitions import End, Hold, Suspect, rejection_end, suspected
 from replan.applying.reasons.ends import Fact, NotAsPlanned, NotCreated, OtherPartitions
 from replan.applying.reasons.holds import (
     CreateArrivalPossible,
@@ -40,7 +40,6 @@ from replan.applying.steps.step import (
     StepInput,
     StepKind,
     StepVerdict,
-    suspected,
 )
 from replan.model.broker import Broker
 from replan.model.control_plane import ClusterReader, NewPartitions, Rejected, Wanted

@@ -31,7 +31,7 @@ from replan.applying.admission import Room, Slots
 from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.records import LogMoveRecord, Status
 from replan.applying.observation import Job, unshown
-from replan.applying.partitions import End, Hold, Suspect, rejection_end
+from replan.applying.partitions import End, Hold, Suspect, rejection_end, suspected
 from replan.applying.reasons.ends import Fact, NotAsPlanned, OtherLogDir, ReplicaGone, StaysInLogDir
 from replan.applying.reasons.holds import (
     CopyingInBroker,
@@ -53,7 +53,6 @@ from replan.applying.steps.step import (
     StepsDecided,
     StepVerdict,
     judge_steps,
-    suspected,
 )
 from replan.applying.throttles import RateKey
 from replan.model.configs import LOG_DIRS_RATE, ConfigResource, SettingName

@@ -62,7 +62,7 @@ from replan.applying.journal.records import (
     Status,
 )
 from replan.applying.observation import Job, unshown
-from replan.applying.partitions import End, Hold, Suspect, rejection_end
+from replan.applying.partitions import End, Hold, Suspect, rejection_end, suspected
 from replan.applying.reasons.ends import (
     EvidenceChanged,
     Fact,
@@ -89,7 +89,6 @@ from replan.applying.steps.step import (
     StepKind,
     StepVerdict,
     ending,
-    suspected,
 )
 from replan.model.control_plane import (
     Answer,

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from replan.applying.journal.ledger import Ledger, RequestSubject, unended
 from replan.applying.journal.records import Record, StandingRecord, Status
 from replan.applying.observation import Job
-from replan.applying.partitions import End, Hold, rejection_end
+from replan.applying.partitions import End, Hold, rejection_end, suspected
 from replan.applying.reasons.ends import OtherValue, StaysUnset, SubjectGone
 from replan.applying.reasons.holds import SettingInUse, SettingUnread, SettingUnseen
 from replan.applying.reasons.reason import HoldReason
@@ -30,7 +30,6 @@ from replan.applying.steps.step import (
     StepInput,
     StepKind,
     StepVerdict,
-    suspected,
 )
 from replan.model.configs import (
     ConfigChange,

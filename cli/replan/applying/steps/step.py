@@ -27,8 +27,8 @@ from replan.applying.journal.ledger import Ledger, RequestSubject, unended
 from replan.applying.journal.records import Record, Status, StepRecord
 from replan.applying.observation import Job, TickInput
 from replan.applying.partitions import End, Hold, Suspect
-from replan.applying.reasons.holds import Cancelling, Rechecking
-from replan.applying.reasons.reason import EndReason, HoldReason
+from replan.applying.reasons.holds import Cancelling
+from replan.applying.reasons.reason import HoldReason
 from replan.applying.request_memory import RequestMemory
 from replan.model.configs import ConfigResource, SettingName
 from replan.model.control_plane import (
@@ -61,11 +61,6 @@ class Ask(Struct, frozen=True):
 
 
 StepVerdict = Ask | Hold | End | Suspect[Ask]
-
-
-def suspected(status: Status, reason: EndReason) -> Suspect[Ask]:
-    """An end that later looks must agree with."""
-    return Suspect(End(status, reason), Rechecking(reason))
 
 
 class StepInput(Struct, frozen=True):

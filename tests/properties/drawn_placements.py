@@ -1,17 +1,13 @@
-"""Plans of drawn placements, of every key that says where replicas lie: their rules, the next plan, and another order.
-
-Only planning is asked here, many times; that a plan is also performed so is asked in `test_all_keys`.
-"""
+"""Hypothesis: placements of every key that says where replicas lie, and the rules that a plan of them breaks."""
 
 import copy
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hypothesis import assume, given, note
+from hypothesis import assume, note
 from hypothesis import strategies as st
-from tests.profiles import examples
-from tests.properties.test_all_keys import RATES, World, shuffled, worlds
+from tests.properties.test_all_keys import RATES, World, worlds
 
 from replan.errors import BadPlacement, UnsafePlan
 from replan.model.api import BrokerSelector, PartitionState, Placement, Snapshot, TopicRule
@@ -72,38 +68,6 @@ def planned(world: World) -> tuple[Placement, Snapshot, Plan]:
         if "bug in replan" not in str(unsafe):
             assume(False)
         raise
-
-
-def ended(world: World, plan: Plan) -> World:
-    """The cluster when everything that is planned is done."""
-    cluster = copy.deepcopy(world.cluster)
-    topics = {topic["name"]: topic["partitions"] for topic in cluster["topics"]}
-    for create in plan.creates:
-        topics[create.topic] += [
-            {"replicas": list(listed), "bytes": 0, "leader": listed[0]} for listed in create.lists
-        ]
-    for move in plan.moves:
-        one = topics[move.partition.topic][move.partition.partition]
-        stays = move.leader in move.target and not move.elect
-        one.update(replicas=list(move.target), leader=move.leader if stays else move.target[0])
-    for broker in cluster["brokers"]:
-        lies = {
-            name: [n for n, one in enumerate(of) if broker["id"] in one["replicas"]]
-            for name, of in topics.items()
-        }
-        first, second = broker["logDirs"]
-        second["replicas"] = {
-            name: [n for n in numbers if n not in first["replicas"].get(name, ())]
-            for name, numbers in lies.items()
-        }
-        first["replicas"] = {
-            name: [n for n in numbers if n in lies.get(name, ())]
-            for name, numbers in first["replicas"].items()
-        }
-        for directory in (first, second):
-            directory["replicas"] = {name: of for name, of in directory["replicas"].items() if of}
-            directory["logs"] = sum(map(len, directory["replicas"].values()))
-    return World(cluster, world.file)
 
 
 def broken(asked: Placement, seen: Snapshot, plan: Plan) -> Iterator[str]:
@@ -183,26 +147,3 @@ def apart(draw: st.DrawFn) -> World:
     order = draw(st.permutations(sorted(measures)))[: draw(st.integers(1, 3))]
     file["balance"] = [{key: measures[key]} for key in order]
     return World(world.cluster, file)
-
-
-@given(st.one_of(drawn(), apart()), st.randoms(use_true_random=False))
-@examples(fast=4, full=40, nightly=4_000)
-def test_rules_are_kept_the_next_plan_is_empty_and_the_order_is_nothing(
-    world: World, chance: Any
-) -> None:
-    asked, _, made = planned(world)
-    end = ended(world, made)
-    after, seen, again = planned(end)
-    assert list(broken(after, seen, made)) == []
-    if not made.refusals:  # what was refused may have become possible
-        assert (again.moves, again.creates) == ((), ())
-    cluster = {**world.cluster}
-    for key in ("brokers", "topics"):
-        cluster[key] = chance.sample(cluster[key], len(cluster[key]))
-    _, _, other = planned(World(cluster, shuffled(world.file, chance)))
-    assert (other.moves, other.creates, other.log_moves) == (
-        made.moves,
-        made.creates,
-        made.log_moves,
-    )
-    assert asked.digest == after.digest
