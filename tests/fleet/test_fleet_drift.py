@@ -68,8 +68,10 @@ def columns_of(name: str, found: Difference) -> dict[str, Any]:
     }
 
 
-def test_a_fleet_gives_what_each_cluster_gives_by_itself(tmp_path: Path) -> None:
-    seeds = range(24)
+@pytest.mark.parametrize(
+    "seeds", [range(12), pytest.param(range(12, 36), marks=pytest.mark.nightly)], ids=str
+)
+def test_a_fleet_gives_what_each_cluster_gives_by_itself(tmp_path: Path, seeds: range) -> None:
     write_fleet(tmp_path, seeds)
     found = found_in(tmp_path, STAGES)
     expected: list[dict[str, Any]] = []

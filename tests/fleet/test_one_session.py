@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,6 @@ from replan.fleet.api import (
     DRIFT_STAGES,
     HISTORY,
     TABLES,
-    FleetRun,
     Here,
     Lake,
     Stage,
@@ -64,12 +63,6 @@ def spark(event_log: Path) -> "Iterator[SparkSession]":
             yield session
 
 
-def judged_in(spark: "SparkSession", lake: Lake, todo: Todo) -> FleetRun:
-    from replan.fleet.spark.api import InSpark
-
-    return do_and_commit(lake, todo, list(Stage), InSpark(session=spark), NOW)
-
-
 def test_giant_clusters_that_are_compared_in_parts_have_the_rows_of_whole_ones(
     spark: "SparkSession", in_a_lake: Callable[[str], tuple[Lake, Todo]]
 ) -> None:
@@ -87,23 +80,43 @@ def test_giant_clusters_that_are_compared_in_parts_have_the_rows_of_whole_ones(
 
 
 def test_spark_gives_the_same_tables_in_one_commit_each(
-    spark: "SparkSession", in_a_lake: Callable[[str], tuple[Lake, Todo]]
+    spark: "SparkSession", event_log: Path, in_a_lake: Callable[[str], tuple[Lake, Todo]]
 ) -> None:
-    """Also where it is done again; what the run says is what the local engine says."""
+    """Also where it is done again; what the run says is what the local engine says, and what Spark notes is little."""
+    from replan.fleet.spark.api import InSpark
+
     (lake, todo), (other, others) = in_a_lake("here"), in_a_lake("there")
     here = do_and_commit(lake, todo, list(Stage), Here(), NOW)
+    tables = [TABLES[name] for name in written_by(list(Stage))]
+    rows = rows_of(lake, *tables)
+    assert all(rows.values())
     for times in (1, 2):
-        there = judged_in(spark, other, others)
+        with noted(spark, event_log) as stages:
+            there = do_and_commit(other, others, list(Stage), InSpark(session=spark), NOW)
         assert dict(there.rows) == dict(here.rows)
-        tables = [TABLES[name] for name in written_by(list(Stage))]
-        rows = rows_of(lake, *tables)
+        assert there.counts == {name: found.num_rows for name, found in there.rows.items()}
         assert rows_of(other, *tables) == rows
-        assert all(rows.values())
         for kind in tables:
             table = other.opened(kind)
             assert table is not None
             assert table.version() == times, "one commit a run, after that of the empty table"
+        (tasks,) = stages.values()
+        assert len(tasks) == len(others.tasks)
+        assert_none_of_its_rows(tasks)
     assert not list(Path(other.address).glob(".replan-fleet-*"))
+
+
+def assert_none_of_its_rows(tasks: Sequence[dict[str, Any]]) -> None:
+    """By Spark's own event log: what comes back from a task are the names of its files."""
+    measured = [task["Task Metrics"] for task in tasks]
+    assert sum(one["Shuffle Write Metrics"]["Shuffle Bytes Written"] for one in measured) == 0
+    counted: dict[str, list[int]] = {}
+    for metric in (m for task in tasks for m in task["Task Info"]["Accumulables"]):
+        counted.setdefault(metric["Name"], []).append(int(metric["Update"]))
+    rows = counted["number of output rows"]
+    assert rows == [1] * 2 * len(tasks), "a task is a row, and so is what was done for it"
+    assert max(counted["data returned from Python workers"]) < KILOBYTES_OF_NAMES
+    assert max(one["Result Size"] for one in measured) < 2 * KILOBYTES_OF_NAMES
 
 
 def test_spark_gives_the_same_history_whole_and_by_topic(
@@ -151,29 +164,6 @@ def noted(spark: "SparkSession", event_log: Path) -> Iterator[dict[int, list[dic
     for event in events:
         if event["Event"] == "SparkListenerTaskEnd" and event["Stage ID"] in found:
             found[event["Stage ID"]].append(event)
-
-
-def test_spark_has_a_task_for_each_cluster_and_none_of_its_rows(
-    event_log: Path,
-    in_a_lake: Callable[[str], tuple[Lake, Todo]],
-    spark: "SparkSession",
-) -> None:
-    """By its own event log: what comes back from a task are the names of its files."""
-    lake, todo = in_a_lake("there")
-    with noted(spark, event_log) as stages:
-        found = judged_in(spark, lake, todo)
-    (tasks,) = stages.values()
-    assert len(tasks) == len(todo.tasks)
-    measured = [task["Task Metrics"] for task in tasks]
-    assert sum(one["Shuffle Write Metrics"]["Shuffle Bytes Written"] for one in measured) == 0
-    counted: dict[str, list[int]] = {}
-    for metric in (m for task in tasks for m in task["Task Info"]["Accumulables"]):
-        counted.setdefault(metric["Name"], []).append(int(metric["Update"]))
-    rows = counted["number of output rows"]
-    assert rows == [1] * 2 * len(tasks), "a task is a row, and so is what was done for it"
-    assert max(counted["data returned from Python workers"]) < KILOBYTES_OF_NAMES
-    assert max(one["Result Size"] for one in measured) < 2 * KILOBYTES_OF_NAMES
-    assert found.counts == {name: rows.num_rows for name, rows in found.rows.items()}
 
 
 def test_spark_reads_and_shuffles_what_a_history_is_made_of_and_the_driver_gets_names(
