@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from tests.browser.tools import opened
 from tests.commandline import checked
-from tests.docs.pages import DOCS, check_page
-from tests.docs.snippets import TOP
+from tests.docs.pages import DOCS, TOP, check_page
 
 pytestmark = pytest.mark.browser
 DEMO = TOP / "examples" / "demo"

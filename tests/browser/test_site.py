@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.browser.tools import DESKTOP, PHONE, opened
-from tests.docs.snippets import TOP, blocks
+from tests.docs.pages import TOP
+from tests.docs.snippets import blocks
 from tests.http_servers import served
 
 pytestmark = pytest.mark.browser

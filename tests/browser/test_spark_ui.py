@@ -19,8 +19,7 @@ import pyspark
 import pytest
 from tests.browser.tools import chromium, node
 from tests.commandline import environment, start
-from tests.docs.pages import DOCS
-from tests.docs.snippets import TOP
+from tests.docs.pages import DOCS, TOP
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
 CLUSTERS = 19

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.docs.pages import DOCS
+from tests.docs.pages import DOCS, TOP
 
-TOP = DOCS.parent
 PAGES = sorted([*TOP.glob("*.md"), *DOCS.glob("*.md"), *TOP.glob("benchmarks/*.md")])
 MADE = "<!-- Made from "
 """Begins the comment of a page that is made from the code by another test."""

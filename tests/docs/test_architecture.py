@@ -14,11 +14,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from tests.docs.pages import DOCS, check_section
+from tests.docs.pages import DOCS, TOP, check_section
+from tests.docs.snippets import PAGES
 
-TOP = DOCS.parent
 PRODUCT = TOP / "cli" / "replan"
-PAGES = sorted([*TOP.glob("*.md"), *DOCS.glob("*.md"), *TOP.glob("benchmarks/*.md")])
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 _NAMED = re.compile(r"(?:cli/replan/)?((?:[a-z_]+/)+[a-z_]*(?:\.py)?)(?=[`,)<: ])")
 

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import click
 import pytest
+from tests.docs.snippets import PAGES
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning"
 )  # typer imports what Click 9 drops
-TOP = Path(__file__).parents[2]
-PAGES = sorted([*TOP.glob("*.md"), *TOP.glob("docs/*.md"), *TOP.glob("benchmarks/*.md")])
 _IN_TEXT = re.compile(r"`(replan [^`]+)`")
 _IN_BLOCK = re.compile(r"^(?:\$ )?(replan .+)$", re.MULTILINE)
 _BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

@@ -10,8 +10,7 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
 from tests.commandline import checked
-from tests.docs.pages import check_page
-from tests.docs.snippets import TOP
+from tests.docs.pages import TOP, check_page
 
 DEMO = TOP / "examples" / "demo"
 WIDTH = 118

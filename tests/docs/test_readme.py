@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.docs.snippets import TOP
+from tests.docs.pages import TOP
 
 README = (TOP / "README.md").read_text()
 MADE = re.compile(r"make (?:--\S+ )*([a-z][a-z -]*)")

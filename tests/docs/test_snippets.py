@@ -16,7 +16,8 @@ import jsonschema
 import pytest
 import yaml
 from tests.ci.forge import commit, git
-from tests.docs.snippets import PAGES, TOP, Block, blocks, every, fences
+from tests.docs.pages import TOP
+from tests.docs.snippets import PAGES, Block, blocks, every, fences
 
 from replan.fleet.api import read_fleet
 from replan.main import run

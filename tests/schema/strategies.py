@@ -214,22 +214,11 @@ SCALARS = (
 )
 KEYS = st.sampled_from(
     [
-        *("version", "cluster", "name", "id", "assignments", "orders", "partitions", "belowMinIsr"),
-        *(
-            "0",
-            "1",
-            "-1",
-            "preferredLeaders",
-            "blacklists",
-            "leaders",
-            "broker",
-            "topics",
-            "reviewBy",
-            "acknowledged",
-            "topic",
-            "expires",
-        ),
-        *("throttles", "moves", "rate", "brokers", "standing", "pay-*", "racks", "limits", ""),
+        *("version", "cluster", "name", "id", "assignments", "orders", "partitions"),
+        *("belowMinIsr", "0", "1", "-1"),
+        *("preferredLeaders", "blacklists", "leaders", "broker", "topics", "reviewBy"),
+        *("acknowledged", "topic", "expires", "throttles", "moves", "rate", "brokers", "standing"),
+        *("pay-*", "racks", "limits", ""),
     ]
 )
 ANYTHING = st.recursive(
@@ -251,49 +240,11 @@ def broken_placements() -> st.SearchStrategy[Document]:
 YAML_BITS = st.sampled_from(
     [
         *("version: 1\n", "assignments:\n", "  orders:\n", "    partitions:\n", "      - [1, 2]\n"),
-        *(
-            "- ",
-            "? ",
-            ": ",
-            "{",
-            "}",
-            "[",
-            "]",
-            ",",
-            "&a ",
-            "*a",
-            "!t ",
-            "|\n",
-            ">-\n",
-            "---\n",
-            "...\n",
-        ),
-        *(
-            "'",
-            '"',
-            "\t",
-            "\n",
-            "\r\n",
-            " ",
-            "  ",
-            "0",
-            "01",
-            "NO",
-            "<<",
-            "%YAML 1.1\n",
-            "#",
-            "é",
-            "\ufeff",
-        ),
-        *(
-            "throttles: {moves: {rate: 50}}\n",
-            "blacklists: {leaders: [",
-            "\\",
-            "\u2028",
-            "\x85",
-            "@",
-            "`",
-        ),
+        *("- ", "? ", ": ", "{", "}", "[", "]", ",", "&a ", "*a", "!t "),
+        *("|\n", ">-\n", "---\n", "...\n", "%YAML 1.1\n", "#"),
+        *("'", '"', "\t", "\n", "\r\n", " ", "  ", "0", "01", "NO", "<<", "é", "\ufeff"),
+        *("throttles: {moves: {rate: 50}}\n", "blacklists: {leaders: ["),
+        *("\\", "\u2028", "\x85", "@", "`"),
     ]
 )
 YAML_TEXTS = st.lists(YAML_BITS, max_size=25).map("".join) | st.text(max_size=60)

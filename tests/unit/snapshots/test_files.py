@@ -17,7 +17,7 @@ from tests.unit.snapshots.strategies import snapshots
 from replan.documents.api import publish_folder, write_file
 from replan.errors import BadFile
 from replan.model.api import LEADER_RATE, Snapshot
-from replan.snapshots.api import read_snapshot, write_snapshot
+from replan.snapshots.api import BROKERS_SCHEMA, read_snapshot, write_snapshot
 
 
 @pytest.fixture
@@ -37,6 +37,13 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("kept") / "orders"
     write_snapshot(snapshot([state([1, 2, 3]), state([1], topic="ä")]), home)
     return home
+
+
+def refusal(path: Path) -> str:
+    """Why nothing can be read there."""
+    with pytest.raises(BadFile) as refused:
+        read_snapshot(path)
+    return str(refused.value)
 
 
 TABLES = ("brokers", "topics", "partitions", "log_dirs", "remembered")
@@ -161,35 +168,22 @@ def upside_down(file: Path) -> None:
     pq.write_table(table.take(pa.array(range(table.num_rows))[::-1]), file)
 
 
-def other_topic(file: Path) -> None:
-    table = pq.read_table(file)
-    topic = pa.array(["clicks"] * table.num_rows).dictionary_encode()
-    pq.write_table(table.set_column(0, "topic", topic), file)
-
-
 def no_leader_column(file: Path) -> None:
     pq.write_table(pq.read_table(file).drop_columns(["leader"]), file)
 
 
-def leader_in_words(file: Path) -> None:
-    table = pq.read_table(file)
-    words = pa.array(["one"] * table.num_rows)
-    at = table.column_names.index("leader")
-    pq.write_table(table.set_column(at, "leader", words), file)
+def with_column(name: str, values: pa.Array) -> Callable[[Path], None]:
+    """A column in the place of that of the same name."""
+
+    def exchange(file: Path) -> None:
+        table = pq.read_table(file)
+        at = table.column_names.index(name)
+        pq.write_table(table.set_column(at, name, values), file)
+
+    return exchange
 
 
-def without_isr(file: Path) -> None:
-    table = pq.read_table(file)
-    nothing = pa.nulls(table.num_rows, pa.list_(pa.int32()))
-    at = table.column_names.index("isr")
-    pq.write_table(table.set_column(at, "isr", nothing), file)
-
-
-def null_in_isr(file: Path) -> None:
-    table = pq.read_table(file)
-    lists = pa.array([[1, None]] * table.num_rows, pa.list_(pa.int32()))
-    at = table.column_names.index("isr")
-    pq.write_table(table.set_column(at, "isr", lists), file)
+LISTS = pa.list_(pa.int32())
 
 
 def topics_instead(file: Path) -> None:
@@ -205,21 +199,27 @@ BROKEN_TABLES: list[tuple[Callable[[Path], None], str]] = [
             "Either the file is corrupted or this is not a parquet file."
         ),
     ),
-    (null_in_isr, "its columns are not those of a snapshot: a list in isr holds a null"),
+    (
+        with_column("isr", pa.array([[1, None]] * 2, LISTS)),
+        "its columns are not those of a snapshot: a list in isr holds a null",
+    ),
     (first_row_only, "has 1 rows where header.json says 2"),
     (upside_down, "not sorted by topic and partition, or one occurs twice"),
-    (other_topic, "names topics that topics.parquet does not have"),
+    (
+        with_column("topic", pa.array(["clicks"] * 2).dictionary_encode()),
+        "names topics that topics.parquet does not have",
+    ),
     (no_leader_column, "has no column leader"),
     (topics_instead, "has no column topic"),
     (
-        leader_in_words,
+        with_column("leader", pa.array(["one"] * 2)),
         (
             "its columns are not those of a snapshot: Failed to parse string: 'one' as a "
             "scalar of type int32"
         ),
     ),
     (
-        without_isr,
+        with_column("isr", pa.nulls(2, LISTS)),
         "its columns are not those of a snapshot: Casting field 'isr' with null values to non-nullable",
     ),
 ]
@@ -237,32 +237,27 @@ def test_a_broken_table_is_refused_by_name(
     folder: Path, damage: Callable[[Path], None], message: str
 ) -> None:
     damage(folder / "partitions.parquet")
-    with pytest.raises(BadFile) as refused:
-        read_snapshot(folder)
-    assert str(refused.value) == f"{folder / 'partitions.parquet'}: {message}"
+    assert refusal(folder) == f"{folder / 'partitions.parquet'}: {message}"
 
 
 def test_a_folder_without_a_header_is_no_snapshot(tmp_path: Path) -> None:
-    with pytest.raises(BadFile) as refused:
-        read_snapshot(tmp_path)
-    assert str(refused.value) == f"{tmp_path}: this folder is no snapshot: it has no header.json"
+    assert refusal(tmp_path) == f"{tmp_path}: this folder is no snapshot: it has no header.json"
 
 
 def test_a_folder_of_a_newer_format_is_refused(folder: Path) -> None:
     header = json.loads((folder / "header.json").read_text())
     (folder / "header.json").write_text(json.dumps({**header, "formatVersion": 2, "new": 1}))
-    with pytest.raises(BadFile) as refused:
-        read_snapshot(folder)
-    assert str(refused.value) == (
+    assert refusal(folder) == (
         f"{folder / 'header.json'}: $.formatVersion: format version 2 is newer than this program "
         "reads (1); use a newer replan"
     )
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadFile) as refused:
-        read_snapshot(tmp_path / "gone.json")
-    assert str(refused.value) == f"{tmp_path / 'gone.json'}: cannot read: No such file or directory"
+    assert (
+        refusal(tmp_path / "gone.json")
+        == f"{tmp_path / 'gone.json'}: cannot read: No such file or directory"
+    )
 
 
 def test_a_byte_order_mark_says_nothing(tmp_path: Path, orders: Snapshot) -> None:
@@ -288,9 +283,10 @@ def test_who_comes_twice_in_a_list_of_the_head_is_refused(tmp_path: Path, orders
 
 def test_a_file_of_other_bytes_is_not_json(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b'{"a": \xff}')
-    with pytest.raises(BadFile) as refused:
-        read_snapshot(tmp_path / "a.json")
-    assert str(refused.value) == f"{tmp_path / 'a.json'}: this is not text: byte 6 is not UTF-8"
+    assert (
+        refusal(tmp_path / "a.json")
+        == f"{tmp_path / 'a.json'}: this is not text: byte 6 is not UTF-8"
+    )
 
 
 @given(table=st.sampled_from(TABLES), flips=FLIPS)
@@ -310,12 +306,8 @@ def test_a_damaged_folder_is_a_bad_file_or_a_snapshot_and_nothing_else_happens(
 
 def test_numbers_that_no_snapshot_has_are_refused_in_a_folder_too(folder: Path) -> None:
     file = folder / "topics.parquet"
-    table = pq.read_table(file)
-    at = table.schema.get_field_index("min_insync_source")
-    pq.write_table(table.set_column(at, table.schema.field(at), pa.array([9], pa.int8())), file)
-    with pytest.raises(BadFile) as refused:
-        read_snapshot(folder)
-    assert str(refused.value) == (
+    with_column("min_insync_source", pa.array([9], pa.int8()))(file)
+    assert refusal(folder) == (
         f"{file}: its columns are not those of a snapshot: min_insync_source goes from 9 to 9, "
         "where 0 to 5 is possible"
     )
@@ -323,14 +315,10 @@ def test_numbers_that_no_snapshot_has_are_refused_in_a_folder_too(folder: Path) 
 
 def test_a_rate_that_is_no_number_is_refused_in_a_folder_too(folder: Path) -> None:
     file = folder / "brokers.parquet"
-    rows = pq.read_table(file)
     config = [{"key": LEADER_RATE, "value": "1.5", "source": 2}]
-    configs = pa.array([config] + [[]] * (rows.num_rows - 1), rows.schema.field("configs").type)
-    at = rows.schema.get_field_index("configs")
-    pq.write_table(rows.set_column(at, rows.schema.field(at), configs), file)
-    with pytest.raises(BadFile) as refused:
-        read_snapshot(folder)
-    assert str(refused.value) == (
+    configs = pa.array([config, *[[]] * 4], BROKERS_SCHEMA.field("configs").type)
+    with_column("configs", configs)(file)
+    assert refusal(folder) == (
         f"{file}: broker 1: leader.replication.throttled.rate is a whole number of bytes per second, found '1.5'"
     )
 

@@ -172,11 +172,6 @@ def test_a_key_twice_is_refused_whatever_else_is_said(key: str, beside: dict[str
         from_content(twice.encode(), "f")
 
 
-def test_the_schema_is_a_valid_schema_that_names_its_file() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
-    assert SCHEMA["$id"].endswith("snapshot.v1.json")
-
-
 def test_what_is_left_out_is_derived() -> None:
     snapshot = from_document(
         document(
