@@ -15,6 +15,7 @@ from replan.main import Replan
 
 CLI = Path(__file__).parents[1] / "cli"
 LIMIT_SECONDS = 240
+PROGRAM = (sys.executable, "-m", "replan")
 STARTED = {"spark", "--master", "--remote", "--runs", "--version"}
 """Words of commands that start Python: they have processes of their own, or other modules than the rest."""
 FORKED = {
@@ -41,8 +42,17 @@ def replan(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedPr
 
 def python(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """Run Python to its end, with the checkout importable."""
+    return _ended([sys.executable, *arguments], folder, **more)
+
+
+def in_shell(script: str, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script of sh to its end, in which `"$@"` is the command."""
+    return _ended(["sh", "-c", script, "sh", *command], folder)
+
+
+def _ended(command: Sequence[str], folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *arguments],
+        command,
         cwd=folder,
         env=environment(**more),
         stdin=subprocess.DEVNULL,
@@ -67,7 +77,7 @@ def checked(
 def start(arguments: Sequence[str], *, folder: Path, **more: str) -> subprocess.Popen[str]:
     """Start the command; the caller ends it."""
     return subprocess.Popen(
-        [sys.executable, "-m", "replan", *arguments],
+        [*PROGRAM, *arguments],
         cwd=folder,
         env=environment(**more),
         stdin=subprocess.DEVNULL,

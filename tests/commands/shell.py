@@ -30,10 +30,16 @@ class Shell:
         else:
             self.cluster.write_text(json.dumps(document))
 
+    def ended(self, *arguments: object) -> tuple[int, str, str]:
+        """Exit code, stdout and stderr of a command."""
+        code = run([str(a) for a in arguments])
+        return code, *self._capsys.readouterr()
+
     def run(self, *arguments: object, wanted: int = 0) -> tuple[str, str]:
         """Stdout and stderr of a command."""
-        assert run([str(a) for a in arguments]) == wanted
-        return self._capsys.readouterr()
+        code, out, err = self.ended(*arguments)
+        assert code == wanted, err
+        return out, err
 
     def on_cluster(self, *arguments: object, wanted: int = 0) -> tuple[str, str]:
         """The same on the embedded cluster."""

@@ -2,36 +2,24 @@
 
 import json
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from tests.commandline import environment, replan
+from tests.commandline import PROGRAM, checked, in_shell, replan
 
 pytestmark = pytest.mark.command
-EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 SIMULATED = ("--simulated", "cluster.json")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("cluster.json", "placement.yaml"):
-        shutil.copy(EXAMPLE / name, tmp_path / name)
-    return tmp_path
-
-
 def saved(folder: Path) -> None:
-    assert replan("plan", *SIMULATED, "-o", "plan.json", folder=folder).returncode == 2
+    checked("plan", *SIMULATED, "-o", "plan.json", folder=folder, wanted=2)
 
 
 def test_without_a_terminal_nobody_approves_placement_files_and_nothing_is_changed(
     folder: Path,
 ) -> None:
     before = (folder / "cluster.json").read_bytes()
-    done = replan("apply", "-f", "placement.yaml", *SIMULATED, folder=folder)
-    assert done.returncode == 1
+    done = checked("apply", "-f", "placement.yaml", *SIMULATED, folder=folder, wanted=1)
     assert "Plan: 4 moves" in done.stdout
     assert done.stderr == (
         "replan: stdin is not a terminal, so nobody can approve this; pass --auto-approve, or save the plan "
@@ -42,11 +30,8 @@ def test_without_a_terminal_nobody_approves_placement_files_and_nothing_is_chang
 
 
 def test_where_stdin_is_closed_nobody_approves(folder: Path) -> None:
-    command = [sys.executable, "-m", "replan", "apply", "-f", "placement.yaml", *SIMULATED]
-    closed = ["bash", "-c", 'exec "$@" <&-', "bash", *command]
-    done = subprocess.run(
-        closed, cwd=folder, env=environment(), capture_output=True, text=True, check=False
-    )
+    command = (*PROGRAM, "apply", "-f", "placement.yaml", *SIMULATED)
+    done = in_shell('exec "$@" <&-', *command, folder=folder)
     assert done.returncode == 1
     assert done.stderr.startswith("replan: stdin is not a terminal")
 
@@ -55,17 +40,14 @@ def test_a_saved_plan_is_performed_without_a_question_and_nothing_is_left_to_do(
     folder: Path,
 ) -> None:
     saved(folder)
-    done = replan("apply", "plan.json", *SIMULATED, folder=folder)
-    assert done.returncode == 0, done.stderr
-    assert replan("plan", *SIMULATED, folder=folder).returncode == 0
-    assert replan("drift", *SIMULATED, folder=folder).returncode == 0
-    assert replan("status", *SIMULATED, folder=folder).returncode == 0
+    checked("apply", "plan.json", *SIMULATED, folder=folder)
+    checked("plan", *SIMULATED, folder=folder)
+    checked("drift", *SIMULATED, folder=folder)
+    checked("status", *SIMULATED, folder=folder)
     assert "throttled" not in (folder / "cluster.json").read_text()
-    again = replan("apply", "plan.json", *SIMULATED, folder=folder)
-    assert again.returncode == 0, again.stderr
+    checked("apply", "plan.json", *SIMULATED, folder=folder)
     (folder / "cluster.json.journal").unlink()
-    unknown = replan("apply", "plan.json", *SIMULATED, folder=folder)
-    assert unknown.returncode == 0, unknown.stderr
+    unknown = checked("apply", "plan.json", *SIMULATED, folder=folder)
     assert unknown.stdout.startswith("4 moves in 0.0 s; `replan journal show` has application ")
 
 
@@ -74,15 +56,14 @@ def test_a_fault_of_the_embedded_cluster_is_reported_with_what_waits_for_it(
 ) -> None:
     saved(folder)
     fault = ("--fault", "kill 4 at 3s for 60s")
-    done = replan("apply", "plan.json", *SIMULATED, *fault, folder=folder)
-    assert done.returncode == 0
+    done = checked("apply", "plan.json", *SIMULATED, *fault, folder=folder)
     assert re.match(r"4 moves in 1 min \d+ s; 300 MB copied; throttles restored; ", done.stdout)
     told = done.stderr.splitlines()
     assert "3.0 s: fault: kill 4 at 3s for 60s" in told
     assert "1 min 3 s: over: kill 4 at 3s for 60s" in told
     assert any("stalled: broker 4 is fenced" in line for line in told)
     assert ": 4 of 4 steps done; 300 MB of 300 MB; restoring 2 throttle settings" in told[-1]
-    assert replan("drift", *SIMULATED, folder=folder).returncode == 0
+    checked("drift", *SIMULATED, folder=folder)
 
 
 @pytest.mark.parametrize(
@@ -108,18 +89,16 @@ def test_a_fault_that_is_impossible_stops_before_anything_is_done(
 
 
 def test_placement_files_are_planned_and_performed_at_once(folder: Path) -> None:
-    done = replan("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
-    assert done.returncode == 0, done.stderr
+    done = checked("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
     assert "[1,2,3] -> [4,5,2]" in done.stdout
-    assert replan("plan", *SIMULATED, folder=folder).returncode == 0
+    checked("plan", *SIMULATED, folder=folder)
 
 
 def test_an_edited_plan_is_refused(folder: Path) -> None:
     saved(folder)
     plan = folder / "plan.json"
     plan.write_text(plan.read_text().replace('"target": [3, 1]', '"target": [3, 2]'))
-    done = replan("apply", "plan.json", *SIMULATED, folder=folder)
-    assert done.returncode == 1
+    done = checked("apply", "plan.json", *SIMULATED, folder=folder, wanted=1)
     assert done.stderr == (
         "replan: plan.json: the plan was changed after it was written (it does not fit its digest); "
         "what runs is only what was reviewed: make a new plan\n"
@@ -131,8 +110,7 @@ def test_a_plan_for_another_cluster_is_refused(folder: Path) -> None:
     document = json.loads((folder / "cluster.json").read_text())
     document["clusterId"] = "b3RoZXItY2x1c3Rlci0wMA"
     (folder / "other.json").write_text(json.dumps(document))
-    done = replan("apply", "plan.json", "--simulated", "other.json", folder=folder)
-    assert done.returncode == 1
+    done = checked("apply", "plan.json", "--simulated", "other.json", folder=folder, wanted=1)
     assert "b3RoZXItY2x1c3Rlci0wMA" in done.stderr
     assert "MkU3OEVBNTcwNTJENDM2Qg" in done.stderr
 
@@ -144,8 +122,7 @@ def test_a_refused_partition_is_left_out_and_plan_rehearsal_and_apply_end_with_t
     folder: Path,
 ) -> None:
     (folder / "placement.yaml").write_text(REFUSED)
-    planned = replan("plan", *SIMULATED, "-o", "plan.json", folder=folder)
-    assert planned.returncode == 3
+    planned = checked("plan", *SIMULATED, "-o", "plan.json", folder=folder, wanted=3)
     assert "target-below-min-isr" in planned.stdout
     assert "saved; apply it with" in planned.stderr
     rehearsed = replan("rehearse", "plan.json", *SIMULATED, "--format", "json", folder=folder)
@@ -153,8 +130,7 @@ def test_a_refused_partition_is_left_out_and_plan_rehearsal_and_apply_end_with_t
     assert (rehearsed.returncode, found["exitCode"], found["completes"]) == (3, 3, True)
     assert [r["rule"] for r in found["refusals"]] == ["target-below-min-isr"]
     for _ in range(2):
-        done = replan("apply", "plan.json", *SIMULATED, folder=folder)
-        assert done.returncode == 3
+        done = checked("apply", "plan.json", *SIMULATED, folder=folder, wanted=3)
         assert "refused: orders-1: " in done.stdout
         assert "1 partition refused" in done.stdout
     described = json.loads((folder / "cluster.json").read_text())
@@ -165,29 +141,22 @@ def test_a_refused_partition_is_left_out_and_plan_rehearsal_and_apply_end_with_t
 
 def test_with_all_or_nothing_a_refused_partition_refuses_the_plan(folder: Path) -> None:
     (folder / "placement.yaml").write_text(REFUSED)
-    assert replan("plan", *SIMULATED, "-o", "plan.json", folder=folder).returncode == 3
+    checked("plan", *SIMULATED, "-o", "plan.json", folder=folder, wanted=3)
     before = (folder / "cluster.json").read_bytes()
-    done = replan("apply", "plan.json", "--all-or-nothing", *SIMULATED, folder=folder)
-    assert done.returncode == 3
+    done = checked("apply", "plan.json", "--all-or-nothing", *SIMULATED, folder=folder, wanted=3)
     assert "1 partition refused; nothing applied:" in done.stderr
     assert (folder / "cluster.json").read_bytes() == before
 
 
 def test_taking_a_broker_off_the_blacklist_restores_the_order(folder: Path) -> None:
-    assert (
-        replan(
-            "apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder
-        ).returncode
-        == 0
-    )
+    checked("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
     text = (folder / "placement.yaml").read_text()
     (folder / "placement.yaml").write_text(
         text[: text.index("blacklists:")]
         + "blacklists: {leaders: []}\n"
         + text[text.index("throttles:") :]
     )
-    done = replan("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
-    assert done.returncode == 0, done.stderr
+    checked("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
     described = json.loads((folder / "cluster.json").read_text())
     clicks = next(t for t in described["topics"] if t["name"] == "clicks")
     assert [p["replicas"] for p in clicks["partitions"]] == [[2, 4, 5], [4, 5, 2]]
@@ -199,10 +168,9 @@ def test_two_plans_are_compared_by_setting_and_by_partition(folder: Path) -> Non
     (folder / "placement.yaml").write_text(
         text.replace("50MB/s", "40MB/s").replace("1: [3, 1] ", "1: [3, 1, 4] ")
     )
-    assert replan("plan", *SIMULATED, "-o", "new.json", folder=folder).returncode == 2
+    checked("plan", *SIMULATED, "-o", "new.json", folder=folder, wanted=2)
     difference = ("show", "new.json", "--against", "plan.json")
-    shown = replan(*difference, folder=folder)
-    assert shown.returncode == 0
+    shown = checked(*difference, folder=folder)
     placement, rest = shown.stdout.split("\n", 1)
     assert placement.startswith("placement: ")
     assert rest == (
@@ -218,8 +186,7 @@ def test_two_plans_are_compared_by_setting_and_by_partition(folder: Path) -> Non
 
 
 def test_resume_goes_on_with_what_was_begun_and_says_when_nothing_was(folder: Path) -> None:
-    nothing = replan("resume", *SIMULATED, folder=folder)
-    assert nothing.returncode == 1
+    nothing = checked("resume", *SIMULATED, folder=folder, wanted=1)
     assert nothing.stderr == (
         "replan: nothing to resume: the journal file:cluster.json.journal knows of no open application\n"
     )
@@ -239,11 +206,9 @@ def test_the_plan_that_was_reviewed_is_applied_on_the_placement_that_it_was_made
     saved(folder)
     placement = folder / "placement.yaml"
     placement.write_text(f"# a comment changes nothing\n{placement.read_text()}")
-    checked = ("--digest", reviewed(folder).upper(), "--placement", "placement.yaml")
-    done = replan("apply", "plan.json", *checked, *SIMULATED, folder=folder)
-    assert done.returncode == 0, done.stderr
-    again = replan("apply", "plan.json", *checked, *SIMULATED, folder=folder)
-    assert again.returncode == 0, again.stderr
+    review = ("--digest", reviewed(folder).upper(), "--placement", "placement.yaml")
+    checked("apply", "plan.json", *review, *SIMULATED, folder=folder)
+    checked("apply", "plan.json", *review, *SIMULATED, folder=folder)
 
 
 @pytest.mark.parametrize("changed", ["digest", "placement", "plan"])
@@ -257,11 +222,10 @@ def test_another_plan_or_another_placement_is_refused_and_nothing_is_changed(
     else:
         placement.write_text(placement.read_text().replace("[3, 1]", "[1, 3]"))
     if changed == "plan":
-        assert replan("plan", *SIMULATED, "-o", "plan.json", folder=folder).returncode == 2
+        checked("plan", *SIMULATED, "-o", "plan.json", folder=folder, wanted=2)
     before = (folder / "cluster.json").read_bytes()
-    checked = ("--digest", digest, "--placement", "placement.yaml")
-    done = replan("apply", "plan.json", *checked, *SIMULATED, folder=folder)
-    assert done.returncode == 3
+    review = ("--digest", digest, "--placement", "placement.yaml")
+    done = checked("apply", "plan.json", *review, *SIMULATED, folder=folder, wanted=3)
     expected = "made from another placement" if changed == "placement" else "not the plan that was"
     assert expected in done.stderr
     assert (folder / "cluster.json").read_bytes() == before
@@ -279,16 +243,14 @@ def test_a_check_that_could_mean_anything_else_is_wrong_usage(
     folder: Path, options: tuple[str, ...]
 ) -> None:
     saved(folder)
-    done = replan("apply", *options, *SIMULATED, folder=folder)
-    assert done.returncode == 1
+    done = checked("apply", *options, *SIMULATED, folder=folder, wanted=1)
     assert "--digest" in done.stderr
 
 
 def test_it_writes_metrics_and_a_report_for_ci(folder: Path) -> None:
     saved(folder)
     files = ("--metrics-file", "replan.prom", "--junit", "junit.xml")
-    done = replan("apply", "plan.json", *SIMULATED, *files, folder=folder)
-    assert done.returncode == 0, done.stderr
+    checked("apply", "plan.json", *SIMULATED, *files, folder=folder)
     assert 'ending="complete"} 0\n' in (folder / "replan.prom").read_text()
     assert 'failures="0"' in (folder / "junit.xml").read_text()
 
@@ -298,8 +260,7 @@ def test_the_outcome_is_printed_where_neither_metrics_nor_the_report_can_be_writ
 ) -> None:
     saved(folder)
     files = ("--metrics-file", "none/replan.prom", "--junit", "none/junit.xml")
-    done = replan("apply", "plan.json", *SIMULATED, *files, folder=folder)
-    assert done.returncode == 0, done.stderr
+    done = checked("apply", "plan.json", *SIMULATED, *files, folder=folder)
     assert "4 moves in " in done.stdout
     assert "note: no metrics: none/replan.prom: cannot write: " in done.stderr
     assert "note: no report for CI: none/junit.xml: cannot write: " in done.stderr
@@ -309,18 +270,23 @@ def test_where_nothing_but_the_rate_of_moves_has_changed_it_goes_on_at_that_rate
     folder: Path,
 ) -> None:
     stopped = ("--fault", "kill 4 at 3s for 100s", "--give-up-after", "20s")
-    first = replan(
-        "apply", "-f", "placement.yaml", "--auto-approve", *SIMULATED, *stopped, folder=folder
+    checked(
+        "apply",
+        "-f",
+        "placement.yaml",
+        "--auto-approve",
+        *SIMULATED,
+        *stopped,
+        folder=folder,
+        wanted=4,
     )
-    assert first.returncode == 4
     declared = (folder / "placement.yaml").read_text()
     changed = re.sub(r"(rate: )\d+MB/s", r"\g<1>77MB/s", declared, count=1)
     assert changed != declared
     (folder / "placement.yaml").write_text(changed)
     other = changed.replace("version: 1", "version: 1\nlimits: {partitions: 500}")
     (folder / "other.yaml").write_text(other)
-    refused = replan("apply", "-f", "other.yaml", "--auto-approve", *SIMULATED, folder=folder)
-    assert refused.returncode == 4
+    checked("apply", "-f", "other.yaml", "--auto-approve", *SIMULATED, folder=folder, wanted=4)
     patience = ("--give-up-after", "5s")
     replan("apply", "-f", "placement.yaml", "--auto-approve", *SIMULATED, *patience, folder=folder)
     shown = json.loads(

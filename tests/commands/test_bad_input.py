@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.commandline import checked, replan
+from tests.commandline import checked
 
 pytestmark = pytest.mark.command
 CLUSTER = {
@@ -29,8 +29,7 @@ def complaint(folder: Path, placement: str | bytes, *flags: str) -> str:
     """What `plan` says of a placement file, without the program's name."""
     text = placement.encode() if isinstance(placement, str) else placement
     (folder / "placement.yaml").write_bytes(text)
-    done = replan("plan", *(flags or ("--snapshot", "cluster.json")), folder=folder)
-    assert done.returncode == 1
+    done = checked("plan", *(flags or ("--snapshot", "cluster.json")), folder=folder, wanted=1)
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     return done.stderr.removeprefix("replan: ").rstrip("\n")
@@ -73,8 +72,7 @@ def test_another_cluster_is_refused(folder: Path) -> None:
 
 def test_no_cluster_named_shows_the_ways(folder: Path) -> None:
     (folder / "placement.yaml").write_text(ONE % "[1, 2, 3]")
-    done = replan("plan", folder=folder)
-    assert done.returncode == 1
+    done = checked("plan", folder=folder, wanted=1)
     assert done.stderr == (
         "replan: name exactly one cluster: --bootstrap-server HOST:PORT (a real one; or set "
         "REPLAN_BOOTSTRAP_SERVER), --simulated FILE (the embedded one), --snapshot FILE (read only), "
@@ -92,8 +90,7 @@ def test_a_cluster_that_does_not_answer_is_reported_within_the_bootstrap_time(fo
 def test_wrong_usage_exits_1_because_2_means_changes(
     folder: Path, arguments: tuple[str, ...]
 ) -> None:
-    done = replan(*arguments, folder=folder)
-    assert done.returncode == 1
+    done = checked(*arguments, folder=folder, wanted=1)
     assert "Usage: replan" in done.stderr
 
 
@@ -121,8 +118,7 @@ def test_what_an_option_cannot_be_is_refused(
 
 
 def test_a_plan_file_that_is_none_is_named(folder: Path) -> None:
-    done = replan("show", "cluster.json", folder=folder)
-    assert done.returncode == 1
+    done = checked("show", "cluster.json", folder=folder, wanted=1)
     assert done.stderr == (
         "replan: cluster.json: not a plan (no `kind: replan.plan`); make one with `replan plan -o`\n"
     )
@@ -132,9 +128,7 @@ def test_a_plan_that_was_edited_and_given_a_new_digest_is_refused_by_the_law(
     folder: Path,
 ) -> None:
     (folder / "placement.yaml").write_text(ONE % "[4, 2, 3]")
-    assert (
-        replan("plan", "--snapshot", "cluster.json", "-o", "p.json", folder=folder).returncode == 2
-    )
+    checked("plan", "--snapshot", "cluster.json", "-o", "p.json", folder=folder, wanted=2)
     edited = (folder / "p.json").read_text().replace('"target": [4, 2, 3]', '"target": [4]')
     body = re.sub(r',\n"digest": ".*"\n}\n$', "\n}\n", edited)
     digest = hashlib.sha256(body.encode()).hexdigest()
@@ -142,8 +136,7 @@ def test_a_plan_that_was_edited_and_given_a_new_digest_is_refused_by_the_law(
     before = (folder / "cluster.json").read_text()
     for command in (["apply"], ["show"], ["rehearse"]):
         flags = [] if command == ["show"] else ["--simulated", "cluster.json"]
-        done = replan(*command, "p.json", *flags, folder=folder)
-        assert done.returncode == 3
+        done = checked(*command, "p.json", *flags, folder=folder, wanted=3)
         assert "orders-0: target [4] is shorter than min.insync.replicas 2" in done.stderr
         assert "target-below-min-isr" in done.stderr
     assert (folder / "cluster.json").read_text() == before

@@ -6,18 +6,17 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.commandline import replan
+from tests.commandline import checked, replan
 
 pytestmark = pytest.mark.command
 EXAMPLES = Path(__file__).parents[2] / "examples"
 EMBEDDED = ("--simulated", "cluster.json")
 
 
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path) -> Path:
-    shutil.copy(EXAMPLES / "demo" / "cluster.json", tmp_path)
-    shutil.copy(EXAMPLES / "reconcile" / "placement.yaml", tmp_path)
-    return tmp_path
+@pytest.fixture
+def folder(folder: Path) -> Path:
+    shutil.copy(EXAMPLES / "reconcile" / "placement.yaml", folder)
+    return folder
 
 
 def changed(folder: Path, policy: str) -> None:
@@ -29,17 +28,16 @@ def changed(folder: Path, policy: str) -> None:
 
 
 def policy_lines(folder: Path, partition: str) -> list[str]:
-    told = replan("explain", partition, *EMBEDDED, folder=folder)
-    assert told.returncode == 2
+    told = checked("explain", partition, *EMBEDDED, folder=folder, wanted=2)
     lines = told.stdout.splitlines()
     begins = [at for at, line in enumerate(lines) if line.startswith("  by policy")]
     return [line.removeprefix("  by policy").strip() for at in begins for line in [lines[at]]]
 
 
 def test_what_is_not_due_says_since_when_and_when(folder: Path) -> None:
-    assert replan("reconcile", "--once", *EMBEDDED, folder=folder).returncode == 0
+    checked("reconcile", "--once", *EMBEDDED, folder=folder)
     changed(folder, "{putRight: {placementChanged: 6h}}")
-    assert replan("reconcile", "--once", *EMBEDDED, folder=folder).returncode == 2
+    checked("reconcile", "--once", *EMBEDDED, folder=folder, wanted=2)
     [line] = policy_lines(folder, "clicks-0")
     assert re.fullmatch(
         r"the placement was changed \(reconcile\.putRight\.placementChanged\), since 2026-11-21 03:00:\d\d UTC: "
@@ -56,30 +54,30 @@ def test_what_is_not_due_says_since_when_and_when(folder: Path) -> None:
 
 
 def test_what_is_due_says_that_the_loop_is_paused(folder: Path) -> None:
-    assert replan("reconcile", "--once", *EMBEDDED, folder=folder).returncode == 0
-    assert replan("pause", *EMBEDDED, folder=folder).returncode == 0
+    checked("reconcile", "--once", *EMBEDDED, folder=folder)
+    checked("pause", *EMBEDDED, folder=folder)
     changed(folder, "{putRight: {placementChanged: 0s}}")
     for _ in "before a round obeys", "after it":
         [line] = policy_lines(folder, "clicks-0")
         assert "is put right at once, once the loop begins anything again: " in line
         assert " paused it, " in line
-        assert replan("reconcile", "--once", *EMBEDDED, folder=folder).returncode == 3
+        checked("reconcile", "--once", *EMBEDDED, folder=folder, wanted=3)
     shown = replan("explain", "clicks-0", *EMBEDDED, "--format", "json", folder=folder).stdout
     [one] = json.loads(shown)["byPolicy"]
     assert (one["actsAt"], one["whyNot"]) == (None, {"is": "loop-holds"})
 
 
 def test_a_window_is_named_where_it_opens_later(folder: Path) -> None:
-    assert replan("reconcile", "--once", *EMBEDDED, folder=folder).returncode == 0
+    checked("reconcile", "--once", *EMBEDDED, folder=folder)
     window = "windows: [{days: mon-fri, from: '22:00', to: '05:00'}]"
     changed(folder, f"{{putRight: {{placementChanged: 3h}}, {window}}}")
-    assert replan("reconcile", "--once", *EMBEDDED, folder=folder).returncode == 2
+    checked("reconcile", "--once", *EMBEDDED, folder=folder, wanted=2)
     [line] = policy_lines(folder, "clicks-1")
     assert line.endswith("; the next window opens at 2026-11-23 22:00:00 UTC")
 
 
 def test_what_policy_never_does_says_so(folder: Path) -> None:
-    assert replan("reconcile", "--once", *EMBEDDED, folder=folder).returncode == 0
+    checked("reconcile", "--once", *EMBEDDED, folder=folder)
     changed(folder, "{putRight: {brokerDown: 1h}}")
     [line] = policy_lines(folder, "clicks-0")
     assert line == (
@@ -91,8 +89,7 @@ def test_what_policy_never_does_says_so(folder: Path) -> None:
 def test_before_any_loop_nobody_knows_who_changed_it(folder: Path) -> None:
     changed(folder, "{putRight: {placementChanged: 0s}}")
     for cluster in (EMBEDDED, ("--snapshot", "cluster.json")):
-        told = replan("explain", "clicks-0", *cluster, folder=folder)
-        assert told.returncode == 2
+        told = checked("explain", "clicks-0", *cluster, folder=folder, wanted=2)
         assert (
             "the cluster was changed (reconcile.putRight.changedElsewhere), not seen by a loop yet: "
             "no round was completed yet, so nobody knows who changed it"
@@ -101,6 +98,5 @@ def test_before_any_loop_nobody_knows_who_changed_it(folder: Path) -> None:
 
 def test_a_placement_without_policy_says_nothing_of_it(folder: Path) -> None:
     changed(folder, "{}")
-    told = replan("explain", "clicks-0", *EMBEDDED, folder=folder)
-    assert told.returncode == 2
+    told = checked("explain", "clicks-0", *EMBEDDED, folder=folder, wanted=2)
     assert "by policy" not in told.stdout

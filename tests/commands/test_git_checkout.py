@@ -1,35 +1,28 @@
 """A placement out of git: what people do to a branch, and what a git leaves that was killed."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from tests.ci.forge import commit, git
 
 from replan.commands.api import checkout
 from replan.errors import BadPlacement, ClusterUnreachable
 
 
 def repository(folder: Path) -> None:
-    git(folder, "init", "-q", "-b", "main")
+    git("init", "--quiet", folder=folder)
     for text in ("one", "two"):
-        (folder / "placement.yaml").write_text(text, encoding="utf-8")
-        git(folder, "add", "-A")
-        git(folder, "commit", "-qm", text)
-
-
-def git(folder: Path, *words: str) -> None:
-    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        commit(folder, {"placement.yaml": text})
 
 
 def test_a_branch_that_is_rewritten_is_followed(tmp_path: Path) -> None:
     repository(tmp_path)
     with checkout(tmp_path.as_uri(), "main") as working:
         first = working.update()
-        git(tmp_path, "reset", "-q", "--hard", "HEAD~1")
+        git("reset", "-q", "--hard", "HEAD~1", folder=tmp_path)
         (tmp_path / "placement.yaml").write_text("three", encoding="utf-8")
-        git(tmp_path, "commit", "-q", "--amend", "-am", "three")
+        git("commit", "-q", "--amend", "-am", "three", folder=tmp_path)
         assert working.update() != first
         assert (working.folder / "placement.yaml").read_text(encoding="utf-8") == "three"
 
@@ -73,8 +66,7 @@ def test_what_leads_out_of_the_repository_is_refused(tmp_path: Path) -> None:
     repository(tmp_path)
     (tmp_path / "linked").mkdir()
     (tmp_path / "linked" / "secret.yaml").symlink_to("/etc/hostname")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-qm", "three")
+    commit(tmp_path, {})
     with checkout(tmp_path.as_uri(), "main") as working:
         working.update()
         for path in ("linked", "/etc/hostname", "../../etc/hostname"):
@@ -85,9 +77,7 @@ def test_what_leads_out_of_the_repository_is_refused(tmp_path: Path) -> None:
 def test_places_are_named_as_they_are_in_the_repository(tmp_path: Path) -> None:
     repository(tmp_path)
     (tmp_path / "payments").mkdir()
-    (tmp_path / "payments" / "topics.yaml").write_text("version: 1\nassignmens: {}\n", "utf-8")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-qm", "three")
+    commit(tmp_path, {"payments/topics.yaml": "version: 1\nassignmens: {}\n"})
     with checkout(tmp_path.as_uri(), "main") as working:
         working.update()
         with pytest.raises(BadPlacement, match=r"^payments/topics\.yaml:2:1: "):

@@ -1,18 +1,14 @@
 """What reaches a terminal, a pipe, a full disk: no control character of other people, no traceback."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO
 
 import pytest
-from tests.commandline import environment, replan
+from tests.commandline import PROGRAM, checked, environment, in_shell, replan
 
 from replan.wording import visible
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 
 
 @pytest.mark.parametrize(
@@ -35,42 +31,15 @@ def test_json_stays_the_same_json_when_it_is_made_visible() -> None:
     assert json.loads(visible(text)) == json.loads(text)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("cluster.json", "placement.yaml"):
-        shutil.copy(EXAMPLE / name, tmp_path / name)
-    return tmp_path
-
-
-def run_into(
-    stdout: IO[str] | int | None, folder: Path, *arguments: str, **more: str
-) -> tuple[int, str]:
-    """Run with that stdout, None for a closed one; the exit code and what stderr says."""
-    command = [sys.executable, "-m", "replan", *arguments]
-    if stdout is None:
-        command = ["sh", "-c", 'exec "$@" >&-', "sh", *command]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment(**more),
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stderr
-
-
 PLAN = ("plan", "--simulated", "cluster.json")
 
 
 @pytest.mark.command
 @pytest.mark.parametrize("arguments", [PLAN, ("--help",)])
 def test_a_full_disk_is_one_line_and_exit_1(folder: Path, arguments: tuple[str, ...]) -> None:
-    with Path("/dev/full").open("w") as full:
-        code, said = run_into(full, folder, *arguments)
-    assert (code, said.count("\n")) == (1, 1)
-    assert said.endswith("No space left on device\n")
+    done = in_shell('exec "$@" >/dev/full', *PROGRAM, *arguments, folder=folder)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.endswith("No space left on device\n")
 
 
 @pytest.mark.command
@@ -96,7 +65,8 @@ note("there is room")
 
 
 def test_a_closed_stdout_is_one_line_and_exit_1(folder: Path) -> None:
-    assert run_into(None, folder, *PLAN) == (
+    done = in_shell('exec "$@" >&-', *PROGRAM, *PLAN, folder=folder)
+    assert (done.returncode, done.stderr) == (
         1,
         "replan: stdout is closed, so the result cannot be written\n",
     )
@@ -107,8 +77,7 @@ def test_what_a_locale_cannot_write_is_escaped(folder: Path) -> None:
     text = (folder / "placement.yaml").read_text()
     (folder / "placement.yaml").write_text(text.replace("disk at 92 %", '"Zürich \\e[2J 東"'))
     ascii_only = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
-    done = replan(*PLAN, "--format", "json", folder=folder, **ascii_only)
-    assert done.returncode == 2
+    done = checked(*PLAN, "--format", "json", folder=folder, wanted=2, **ascii_only)
     assert done.stdout.isascii()
     assert "Zürich \x1b[2J 東" in str(json.loads(done.stdout)["reasons"]).replace("\\x1b", "\x1b")
 
@@ -131,8 +100,7 @@ def test_a_pipe_gets_colours_only_where_somebody_asks_for_them(
     folder: Path, asked: tuple[str, ...], variables: dict[str, str], coloured: bool
 ) -> None:
     unset = {"FORCE_COLOR": "", "NO_COLOR": ""}
-    done = replan("plan", *FROM, *asked, folder=folder, **{**unset, **variables})
-    assert done.returncode == 2
+    done = checked("plan", *FROM, *asked, folder=folder, wanted=2, **{**unset, **variables})
     assert ("\x1b[32m+4\x1b[0m \x1b[32m+5\x1b[0m \x1b[31m-1\x1b[0m" in done.stdout) is coloured
     assert ("\x1b" in done.stdout) is coloured
 

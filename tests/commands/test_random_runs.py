@@ -1,7 +1,6 @@
 """`rehearse --runs` on several cores: the same result for any number of processes, and none is left behind."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.commandline import LIMIT_SECONDS, environment, replan
+from tests.commandline import LIMIT_SECONDS, checked, environment
 from tests.unit.rehearsal.stages import SEEN, faults_of, plan_of
 
 from replan.commands.api import WithRandomFaults, cores, in_processes
@@ -18,7 +17,6 @@ from replan.rehearsal.api import Options, cluster_of, render_rehearsal_json, rep
 
 pytestmark = pytest.mark.slow
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 PLAN = plan_of([1, 2, 4], [2, 3, 5])
 
 
@@ -58,12 +56,10 @@ def _ends(_number: int) -> int:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("cluster.json", "placement.yaml"):
-        shutil.copy(EXAMPLE / name, tmp_path / name)
+def folder(folder: Path) -> Path:
     planned = ("plan", "--snapshot", "cluster.json", "-o", "plan.json")
-    assert replan(*planned, folder=tmp_path).returncode == 2
-    return tmp_path
+    checked(*planned, folder=folder, wanted=2)
+    return folder
 
 
 @pytest.mark.command

@@ -5,7 +5,6 @@ import json
 import os
 import pty
 import re
-import shutil
 import struct
 import subprocess
 import sys
@@ -13,22 +12,16 @@ import termios
 from pathlib import Path
 
 import pytest
-from tests.commandline import environment, replan
+from tests.commandline import checked, environment, replan
 
 pytestmark = pytest.mark.command
-EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 DOCUMENT = Path(__file__).parents[2] / "docs" / "rehearse.md"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("cluster.json", "placement.yaml"):
-        shutil.copy(EXAMPLE / name, tmp_path / name)
-    assert (
-        replan("plan", "--snapshot", "cluster.json", "-o", "plan.json", folder=tmp_path).returncode
-        == 2
-    )
-    return tmp_path
+def folder(folder: Path) -> Path:
+    checked("plan", "--snapshot", "cluster.json", "-o", "plan.json", folder=folder, wanted=2)
+    return folder
 
 
 def test_a_plan_that_completes_exits_0(folder: Path) -> None:
@@ -54,14 +47,14 @@ def test_the_page_shows_what_is_printed(folder: Path) -> None:
 
 def test_a_plan_that_a_dead_broker_holds_exits_4_and_names_what_stopped(folder: Path) -> None:
     fault = ("--fault", "kill 4 at 5s")
-    done = replan("rehearse", "plan.json", *fault, "--snapshot", "cluster.json", folder=folder)
-    assert done.returncode == 4
+    done = checked(
+        "rehearse", "plan.json", *fault, "--snapshot", "cluster.json", folder=folder, wanted=4
+    )
     assert "  running: orders-0: waiting until 4 is in sync; fenced: 4" in done.stdout.splitlines()
 
 
 def test_without_a_cluster_the_plan_alone_is_rehearsed(folder: Path) -> None:
-    done = replan("rehearse", "plan.json", folder=folder)
-    assert done.returncode == 0
+    done = checked("rehearse", "plan.json", folder=folder)
     assert done.stderr == (
         "no cluster is named: rehearsed on the partitions of the plan alone, as it knows them; "
         "--snapshot FILE makes it more exact\n"
@@ -70,8 +63,7 @@ def test_without_a_cluster_the_plan_alone_is_rehearsed(folder: Path) -> None:
 
 def test_a_simulated_cluster_stays_as_it_is(folder: Path) -> None:
     before = (folder / "cluster.json").read_bytes()
-    done = replan("rehearse", "plan.json", "--simulated", "cluster.json", folder=folder)
-    assert done.returncode == 0
+    checked("rehearse", "plan.json", "--simulated", "cluster.json", folder=folder)
     assert (folder / "cluster.json").read_bytes() == before
 
 
@@ -178,11 +170,10 @@ def test_with_a_kept_replica_on_a_dead_broker_a_rehearsal_ends_as_apply_does(fol
 
 def test_another_plan_than_the_open_one_is_held_by_a_rehearsal_as_by_apply(folder: Path) -> None:
     dead = ("--simulated", "cluster.json", "--fault", "kill 3 at 1s")
-    assert replan("apply", "plan.json", *dead, folder=folder).returncode == 4
+    checked("apply", "plan.json", *dead, folder=folder, wanted=4)
     text = (folder / "placement.yaml").read_text()
     (folder / "placement.yaml").write_text(text.replace("50MB/s", "40MB/s"))
     replan("plan", *dead[:2], "-o", "other.json", folder=folder)
     for command in ("rehearse", "apply"):
-        done = replan(command, "other.json", *dead[:2], folder=folder)
-        assert done.returncode == 4
+        done = checked(command, "other.json", *dead[:2], folder=folder, wanted=4)
         assert "is open on this cluster, with another plan" in done.stderr

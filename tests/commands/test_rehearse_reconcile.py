@@ -5,18 +5,17 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.commandline import replan
+from tests.commandline import checked, replan
 
 pytestmark = pytest.mark.command
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WEEKS = ("rehearse", "--reconcile", "-f", "placement.yaml", "--snapshot", "cluster.json")
 
 
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path) -> Path:
-    shutil.copy(EXAMPLES / "demo" / "cluster.json", tmp_path)
-    shutil.copy(EXAMPLES / "reconcile" / "placement.yaml", tmp_path)
-    return tmp_path
+@pytest.fixture
+def folder(folder: Path) -> Path:
+    shutil.copy(EXAMPLES / "reconcile" / "placement.yaml", folder)
+    return folder
 
 
 def test_a_released_placement_and_a_pause_are_faults_like_any(folder: Path) -> None:
@@ -24,8 +23,7 @@ def test_a_released_placement_and_a_pause_are_faults_like_any(folder: Path) -> N
     drains = "blacklists: {replicas: [{broker: 5, reason: away}]}\n"
     (folder / "next.yaml").write_text(text + drains, encoding="utf-8")
     faults = ("--fault", "release next.yaml at 3h", "--fault", "pause at 2h for 3h")
-    done = replan(*WEEKS, "--for", "8h", *faults, "--format", "json", folder=folder)
-    assert done.returncode == 0
+    done = checked(*WEEKS, "--for", "8h", *faults, "--format", "json", folder=folder)
     found = json.loads(done.stdout)
     [made] = found["acting"]["rounds"]
     assert made["kinds"] == ["placementChanged"]
@@ -42,8 +40,7 @@ def test_a_released_placement_and_a_pause_are_faults_like_any(folder: Path) -> N
 
 def test_what_kafka_refuses_of_a_fault_and_what_comes_too_late_is_said(folder: Path) -> None:
     faults = ("--fault", "foreign reassign orders-0 [1,2,9] at 1h", "--fault", "kill 4 at 3h")
-    done = replan(*WEEKS, "--for", "2h", *faults, folder=folder)
-    assert done.returncode == 0
+    done = checked(*WEEKS, "--for", "2h", *faults, folder=folder)
     assert "  0 d 03:00  kill 4 (after the end)\n" in done.stdout
     assert (
         "foreign reassign orders-0 [1,2,9] (Kafka refuses it: 39 INVALID_REPLICA_ASSIGNMENT"
@@ -53,8 +50,7 @@ def test_what_kafka_refuses_of_a_fault_and_what_comes_too_late_is_said(folder: P
 
 def test_a_loop_that_holds_at_the_end_exits_3(folder: Path) -> None:
     fault = ("--fault", "kill rack a at 1h")
-    done = replan(*WEEKS, "--for", "3h", *fault, folder=folder)
-    assert done.returncode == 3
+    done = checked(*WEEKS, "--for", "3h", *fault, folder=folder, wanted=3)
     assert "1 rack without a live broker (a)" in done.stdout
     assert "; holds at the end." in done.stdout.splitlines()[0]
 
@@ -130,6 +126,5 @@ def test_a_placement_of_another_cluster_is_said_at_once(folder: Path) -> None:
     text = (folder / "placement.yaml").read_text(encoding="utf-8")
     other = text.replace("MkU3OEVBNTcwNTJENDM2Qg", "MkU3OEVBNTcwNTJENDM2Qw")
     (folder / "placement.yaml").write_text(other, encoding="utf-8")
-    done = replan(*WEEKS, folder=folder)
-    assert done.returncode == 1
+    done = checked(*WEEKS, folder=folder, wanted=1)
     assert "is for cluster MkU3OEVBNTcwNTJENDM2Qw" in done.stderr

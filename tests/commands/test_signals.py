@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.commandline import LIMIT_SECONDS, environment, python, replan
+from tests.commandline import PROGRAM, checked, environment, in_shell, python, replan
 from tests.profiles import by_profile
 
 from replan.applying.api import peek
@@ -19,7 +19,6 @@ pytestmark = [pytest.mark.command, pytest.mark.slow]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"
 CLUSTER_ID = json.loads((EXAMPLE / "cluster.json").read_text())["clusterId"]
 SIMULATED = ("--simulated", "cluster.json")
-COMMAND = ("sh", sys.executable, "-m", "replan")
 APPLY = ("apply", "plan.json", *SIMULATED)
 AT_AN_EVENT = """
 import os, signal, sys
@@ -41,11 +40,9 @@ finally:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("cluster.json", "placement.yaml"):
-        shutil.copy(EXAMPLE / name, tmp_path / name)
-    assert replan("plan", *SIMULATED, "-o", "plan.json", folder=tmp_path).returncode == 2
-    return tmp_path
+def folder(folder: Path) -> Path:
+    checked("plan", *SIMULATED, "-o", "plan.json", folder=folder, wanted=2)
+    return folder
 
 
 def run_with_signal(
@@ -69,8 +66,7 @@ def copies(folder: Path, tmp: Path, number: int) -> Iterator[tuple[int, Path]]:
 
 def finishes(folder: Path) -> None:
     """The same command completes, and leaves nothing behind."""
-    done = replan(*APPLY, folder=folder)
-    assert done.returncode == 0, done.stderr
+    checked(*APPLY, folder=folder)
     assert "throttled" not in (folder / "cluster.json").read_text()
 
 
@@ -93,17 +89,8 @@ def test_a_signal_at_any_moment_of_apply_is_a_clean_stop_or_no_stop(
 @pytest.mark.parametrize("number", ["INT", "HUP"])
 def test_what_is_ignored_when_apply_starts_does_not_stop_it(folder: Path, number: str) -> None:
     """A script's `replan apply … &` goes on at a ^C, and one after `nohup` when the terminal closes."""
-    ignoring = ("sh", "-c", f'trap "" {number}; exec "$@"')
-    done = subprocess.run(
-        [*ignoring, "sh", sys.executable, "-c", AT_AN_EVENT, "1", f"SIG{number}", *APPLY],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT_SECONDS,
-    )
+    signalled = (sys.executable, "-c", AT_AN_EVENT, "1", f"SIG{number}", *APPLY)
+    done = in_shell(f'trap "" {number}; exec "$@"', *signalled, folder=folder)
     assert done.returncode == 0, done.stderr
     assert "interrupted" not in done.stdout + done.stderr
 
@@ -121,14 +108,8 @@ def test_a_signal_at_any_moment_of_a_command_that_reads_is_no_traceback(
 
 
 def test_a_reader_that_leaves_changes_nothing_of_an_application(folder: Path) -> None:
-    done = subprocess.run(
-        ["sh", "-c", '{ "$@" 2>&1; echo $? >code; } | head -1', *COMMAND, *APPLY, "--verbose"],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    script = '{ "$@" 2>&1; echo $? >code; } | head -1'
+    done = in_shell(script, *PROGRAM, *APPLY, "--verbose", folder=folder)
     assert done.stdout.count("\n") == 1
     assert (folder / "code").read_text() == "0\n"
     finishes(folder)
@@ -138,14 +119,7 @@ def test_a_reader_that_leaves_changes_nothing_of_an_application(folder: Path) ->
 def test_a_stream_that_is_closed_from_the_beginning_changes_nothing_of_an_application(
     folder: Path, closed: str
 ) -> None:
-    done = subprocess.run(
-        ["sh", "-c", f'exec "$@" {closed}>&-', *COMMAND, *APPLY],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = in_shell(f'exec "$@" {closed}>&-', *PROGRAM, *APPLY, folder=folder)
     assert done.returncode == 0
     assert "4 moves in 29 s" in done.stdout + done.stderr
     assert peek(folder / "cluster.json.journal", CLUSTER_ID)
@@ -180,14 +154,7 @@ def test_a_closed_stderr_is_not_where_the_journal_is_opened(folder: Path) -> Non
 def test_a_pipe_that_closes_early_is_no_error_of_a_command_that_prints(
     folder: Path, words: tuple[str, ...], code: int
 ) -> None:
-    done = subprocess.run(
-        ["sh", "-c", '{ "$@"; echo $? >code; } | true', *COMMAND, *words],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = in_shell('{ "$@"; echo $? >code; } | true', *PROGRAM, *words, folder=folder)
     assert (folder / "code").read_text() == f"{code}\n"
     assert done.stderr == ""
 

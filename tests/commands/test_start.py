@@ -1,14 +1,11 @@
 """The command answers at once: what is heavy is imported by the command that needs it."""
 
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.commandline import python, replan
-
-from replan.main import Replan
+from tests.commandline import checked, python
 
 pytestmark = pytest.mark.command
 EXAMPLE = Path(__file__).parents[2] / "examples" / "move"
@@ -70,8 +67,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("cluster.json", "placement.yaml"):
         shutil.copy(EXAMPLE / name, path)
     (path / "wrong.yaml").write_text("version: 1\nassignment: {}\n")
-    assert replan("export", *FROM, "-o", "as-it-is.yaml", folder=path).returncode == 0
-    assert replan("plan", *FROM, "-o", "plan.json", folder=path).returncode == 2
+    checked("export", *FROM, "-o", "as-it-is.yaml", folder=path)
+    checked("plan", *FROM, "-o", "plan.json", folder=path, wanted=2)
     return path
 
 
@@ -105,7 +102,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Pat
     )
     with FakeCluster(Shape(brokers=3)) as cluster:
         exported = ("export", "-o", "as-it-is.yaml", "--bootstrap-server", cluster.bootstrap)
-        assert replan(*exported, folder=path).returncode == 0
+        checked(*exported, folder=path)
         yield cluster.bootstrap, path
 
 
@@ -131,9 +128,3 @@ def imported(arguments: tuple[str, ...], folder: Path) -> set[str]:
     """Which of HEAVY a command imports."""
     done = python("-c", PROGRAM, *arguments, folder=folder, XDG_STATE_HOME=str(folder))
     return HEAVY & set(done.stderr.split())
-
-
-def test_help_lists_every_command_in_the_order_of_the_table(tmp_path: Path) -> None:
-    done = replan("--help", folder=tmp_path)
-    listed = re.findall(r"^  ([a-z]+)  ", done.stdout.partition("Look at")[2], re.MULTILINE)
-    assert listed == list(dict.fromkeys(words.split()[0] for words in Replan.table))

@@ -8,15 +8,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.commandline import interrupted, replan, start
-from tests.commands.test_apply import SIMULATED, folder
+from tests.commandline import checked, interrupted, replan, start
 
 from replan.applying.api import FileJournal, Order
 from replan.model.api import TopicPartition, Wanted, replicas
 from replan.simulator.api import open_simulated
 
 pytestmark = pytest.mark.command
-__all__ = ["folder"]
+SIMULATED = ("--simulated", "cluster.json")
 
 
 @contextmanager
@@ -49,8 +48,7 @@ NO_SNAPSHOT = [
 
 @pytest.mark.parametrize("words", NO_SNAPSHOT)
 def test_what_needs_a_journal_offers_no_snapshot(folder: Path, words: tuple[str, ...]) -> None:
-    done = replan(*words, "--snapshot", "cluster.json", folder=folder)
-    assert done.returncode == 1
+    done = checked(*words, "--snapshot", "cluster.json", folder=folder, wanted=1)
     assert "Error: No such option '--snapshot'." in done.stderr
     (folder / "fleet.yaml").write_text("version: 1\nclusters: {kept: {snapshot: cluster.json}}\n")
     done = replan(*words, "--cluster", "kept", folder=folder)
@@ -74,19 +72,15 @@ def test_another_terminal_pauses_resumes_and_throttles(folder: Path) -> None:
         paused = replan("pause", *SIMULATED, folder=folder)
         assert (paused.returncode, paused.stderr) == (0, "")
         assert f"(pid {process.pid})" in paused.stdout
-        lifted = replan("resume", *SIMULATED, folder=folder)
-        assert lifted.returncode == 0
+        lifted = checked("resume", *SIMULATED, folder=folder)
         assert "pause lifted, by " in lifted.stdout
-        busy = replan("resume", *SIMULATED, folder=folder)
-        assert busy.returncode == 4
-        faster = replan("throttle", "10GB/s", *SIMULATED, folder=folder)
-        assert faster.returncode == 0
+        checked("resume", *SIMULATED, folder=folder, wanted=4)
+        faster = checked("throttle", "10GB/s", *SIMULATED, folder=folder)
         assert faster.stdout.startswith("throttle: 10 GB/s, set by ")
         _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert not list((folder / "cluster.json.journal.inbox").iterdir())
-    done = replan("status", *SIMULATED, "--format", "json", folder=folder)
-    assert done.returncode == 0
+    checked("status", *SIMULATED, "--format", "json", folder=folder)
     assert "throttled" not in (folder / "cluster.json").read_text()
 
 
@@ -95,30 +89,28 @@ def test_paused_it_waits_for_a_person_though_nothing_can_happen_to_an_embedded_c
     folder: Path,
 ) -> None:
     with at_work(folder, "--slots", "1") as process:
-        assert replan("pause", *SIMULATED, folder=folder).returncode == 0
-        assert replan("throttle", "10GB/s", *SIMULATED, folder=folder).returncode == 0
+        checked("pause", *SIMULATED, folder=folder)
+        checked("throttle", "10GB/s", *SIMULATED, folder=folder)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=8)
         shown = replan("status", *SIMULATED, folder=folder).stdout
         assert "not started: paused by" in shown
         assert "running" not in shown.splitlines()[0]
-        assert replan("resume", *SIMULATED, folder=folder).returncode == 0
+        checked("resume", *SIMULATED, folder=folder)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
 
 
 def test_without_a_process_at_work_they_say_what_to_do(folder: Path) -> None:
     for command in (("pause",), ("throttle", "1MB/s")):
-        nothing = replan(*command, *SIMULATED, folder=folder)
-        assert nothing.returncode == 4
+        nothing = checked(*command, *SIMULATED, folder=folder, wanted=4)
         assert "no application is open" in nothing.stderr
     with at_work(folder) as process:
-        assert replan("pause", *SIMULATED, folder=folder).returncode == 0
+        checked("pause", *SIMULATED, folder=folder)
         code, _, _ = interrupted(process)
         assert code == 130
     for command in (("pause",), ("throttle", "1MB/s")):
-        refused = replan(*command, *SIMULATED, folder=folder)
-        assert refused.returncode == 4
+        refused = checked(*command, *SIMULATED, folder=folder, wanted=4)
         assert "replan resume" in refused.stderr
 
 
@@ -130,8 +122,7 @@ def test_apply_again_with_other_rates_changes_those_of_the_process_at_work(folde
         changed = before.partition("throttles:")[0] + f"throttles: {rates}\n"
         for text, own in ((changed, True), (before, False)):
             (folder / "placement.yaml").write_text(text)
-            done = replan(*again, folder=folder)
-            assert done.returncode == 0, done.stderr
+            done = checked(*again, folder=folder)
             kept = "broker 1 has its own rate: leader 3 kB/s, follower 4 kB/s"
             assert (kept in done.stdout) is own
             slower = replan("throttle", "4KB/s", *SIMULATED, folder=folder)
@@ -147,23 +138,20 @@ def test_a_window_ends_resumably_and_a_time_that_is_over_is_refused(folder: Path
     begun = datetime.fromisoformat(json.loads((folder / "cluster.json").read_text())["observedAt"])
     over = ((begun - day).isoformat(), "is over"), ("2020-01-01T00:00:00Z", "is over")
     for text, expected in (*over, ("noon", "is no time"), ("2099-01-01T00:00", "is no time")):
-        refused = replan("apply", *common, "--until", text, folder=folder)
-        assert refused.returncode == 1
+        refused = checked("apply", *common, "--until", text, folder=folder, wanted=1)
         assert expected in refused.stderr
     assert not (folder / "cluster.json.journal").exists()
     slow = (folder / "placement.yaml").read_text().partition("throttles:")[0]
     (folder / "placement.yaml").write_text(slow + "throttles: {moves: {rate: 1KB/s}}\n")
     in_ten_minutes = (begun + timedelta(minutes=10)).isoformat(timespec="seconds")
-    left = replan("apply", *common, "--until", in_ten_minutes, folder=folder)
-    assert left.returncode == 130
+    left = checked("apply", *common, "--until", in_ten_minutes, folder=folder, wanted=130)
     assert "the time of --until has come" in left.stdout
-    assert replan("resume", *SIMULATED, folder=folder).returncode == 0
+    checked("resume", *SIMULATED, folder=folder)
 
 
 def test_what_is_no_rate_is_refused_before_anything_is_sent(folder: Path) -> None:
     for text, expected in (("50", "needs a unit"), ("1B/s", "below 1KB/s"), ("fast", "No such")):
-        refused = replan("throttle", text, *SIMULATED, folder=folder)
-        assert refused.returncode == 1
+        refused = checked("throttle", text, *SIMULATED, folder=folder, wanted=1)
         assert expected in refused.stderr
 
 
@@ -176,8 +164,7 @@ def test_what_another_tool_reassigns_is_throttled_until_it_ends(folder: Path) ->
     running |= {"replicas": [4, 1, 2, 3], "isr": [1, 2, 3], "leader": 1, "adding": [4]}
     running["removing"] = [1]
     (folder / "cluster.json").write_text(json.dumps(cluster))
-    done = replan("throttle", "1MB/s", "--running", *SIMULATED, folder=folder)
-    assert done.returncode == 0, done.stderr
+    done = checked("throttle", "1MB/s", "--running", *SIMULATED, folder=folder)
     assert "1 reassignment of other tools throttled" in done.stdout
     after = (folder / "cluster.json").read_text()
     assert "throttled" not in after
@@ -193,11 +180,10 @@ def test_the_status_of_what_does_not_exist_is_not_settled(folder: Path) -> None:
     known = replan(*named, "orders-0", folder=folder)
     assert (known.returncode, known.stdout.count("In sync")) == (0, 3)
     for name, word in (("orders-99", "Unknown partition"), ("nope-0", "Unknown topic")):
-        found = replan(*named, name, folder=folder)
-        assert found.returncode == 3
+        found = checked(*named, name, folder=folder, wanted=3)
         assert word in found.stdout
     assert "2026-11-21T03:00:00Z" in known.stdout, "the time of the cluster"
-    assert replan("status", "--topic", "nope", *SIMULATED, folder=folder).returncode == 1
+    checked("status", "--topic", "nope", *SIMULATED, folder=folder, wanted=1)
 
 
 def test_what_throttles_other_tools_goes_on_with_the_same_command(folder: Path) -> None:
@@ -212,11 +198,9 @@ def test_what_throttles_other_tools_goes_on_with_the_same_command(folder: Path) 
         while shown not in replan("throttle", "show", *SIMULATED, folder=folder).stdout:
             assert process.poll() is None
         assert interrupted(process)[0] == 130
-    refused = replan("abandon", *SIMULATED, folder=folder)
-    assert refused.returncode == 4
+    refused = checked("abandon", *SIMULATED, folder=folder, wanted=4)
     assert "1 copy of the application still runs: orders-0; nothing was given up" in refused.stderr
-    given_up = replan("abandon", "--unthrottled", *SIMULATED, folder=folder)
-    assert given_up.returncode == 0
+    checked("abandon", "--unthrottled", *SIMULATED, folder=folder)
     assert "throttled" not in (folder / "cluster.json").read_text()
 
 
@@ -231,13 +215,11 @@ def test_what_an_ended_application_has_left_running_is_named_where_nothing_is_op
         journal.append([Order(name, known.topic_id, known.replicas, longer)])
     plane.close()
     for command in ("resume", "cancel"):
-        ended = replan(command, *SIMULATED, folder=folder)
-        assert ended.returncode == 1
+        ended = checked(command, *SIMULATED, folder=folder, wanted=1)
         assert f"nothing to {command}: " in ended.stderr
         assert (
             "begun still run: orders-0\n`replan abandon --cancel-copies` cancels them"
             in ended.stderr
         )
-    cancelled = replan("abandon", "--cancel-copies", *SIMULATED, folder=folder)
-    assert cancelled.returncode == 0, cancelled.stderr
+    checked("abandon", "--cancel-copies", *SIMULATED, folder=folder)
     assert "adding" not in (folder / "cluster.json").read_text()

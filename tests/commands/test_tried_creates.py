@@ -1,17 +1,6 @@
 """`plan` asks the cluster whether it would take new partitions, and changes nothing by asking."""
 
-from pathlib import Path
-
-import pytest
 from tests.commands.shell import Shell
-
-
-@pytest.fixture
-def shell(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Shell:
-    monkeypatch.chdir(tmp_path)
-    return Shell(tmp_path, capsys)
 
 
 def grown(shell: Shell, *lists: list[int]) -> tuple[str, ...]:

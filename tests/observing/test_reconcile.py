@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.commandline import replan, start
+from tests.commandline import checked, replan, start
 
 pytestmark = pytest.mark.command
 DEMO = Path(__file__).parents[2] / "examples" / "demo"
@@ -21,7 +21,7 @@ TO = ("--simulated", "cluster.json")
 def folder(tmp_path: Path) -> Path:
     """The demo's cluster, and a placement that is as it is."""
     shutil.copy(DEMO / "cluster.json", tmp_path)
-    assert replan("export", *TO, "-o", "placement.yaml", folder=tmp_path).returncode == 0
+    checked("export", *TO, "-o", "placement.yaml", folder=tmp_path)
     return tmp_path
 
 
@@ -31,32 +31,27 @@ def change(folder: Path, policy: str = ALL) -> None:
 
 
 def test_a_merged_change_is_applied_by_one_round_and_the_next_one_rests(folder: Path) -> None:
-    first = replan("reconcile", "--once", *TO, folder=folder)
-    assert first.returncode == 0, first.stderr
+    checked("reconcile", "--once", *TO, folder=folder)
     change(folder)
-    done = replan("reconcile", "--once", *TO, folder=folder)
-    assert done.returncode == 0, done.stderr
+    done = checked("reconcile", "--once", *TO, folder=folder)
     assert "round 1 done" in done.stderr
     assert done.stderr.count("at rest.") == 1  # at the end
-    assert replan("plan", *TO, folder=folder).returncode == 0
-    again = replan("reconcile", "--once", "--log-format", "json", *TO, folder=folder)
-    assert again.returncode == 0
+    checked("plan", *TO, folder=folder)
+    again = checked("reconcile", "--once", "--log-format", "json", *TO, folder=folder)
     lines = [json.loads(line) for line in again.stderr.splitlines()]
     assert [line["state"] for line in lines if line["event"] == "state"][-1] == "at-rest"
 
 
 def test_without_a_policy_it_reports_and_proposes(folder: Path) -> None:
-    assert replan("reconcile", "--once", *TO, folder=folder).returncode == 0
+    checked("reconcile", "--once", *TO, folder=folder)
     change(folder, policy="")
     before = (folder / "cluster.json").read_bytes()
-    done = replan("reconcile", "--once", "--proposals", "out", *TO, folder=folder)
-    assert done.returncode == 2, done.stderr
+    done = checked("reconcile", "--once", "--proposals", "out", *TO, folder=folder, wanted=2)
     assert "4 × the placement was changed" in done.stderr
     assert (folder / "cluster.json").read_bytes() == before
     assert (folder / "out" / "proposal.md").is_file()
-    plan = replan("apply", "out/plan.json", *TO, folder=folder)
-    assert plan.returncode == 0, plan.stderr
-    assert replan("reconcile", "--once", "--proposals", "out", *TO, folder=folder).returncode == 0
+    checked("apply", "out/plan.json", *TO, folder=folder)
+    checked("reconcile", "--once", "--proposals", "out", *TO, folder=folder)
     assert list((folder / "out").iterdir()) == []
 
 
@@ -76,14 +71,6 @@ def test_what_names_a_place_in_a_repository_goes_with_one(folder: Path, option: 
     assert (done.returncode, done.stderr) == (1, "replan: --ref and --path go with --git\n")
 
 
-def test_a_dry_run_writes_nothing(folder: Path) -> None:
-    change(folder)
-    there = sorted(folder.rglob("*"))
-    done = replan("reconcile", "--once", "--dry-run", *TO, folder=folder)
-    assert done.returncode == 2, done.stderr
-    assert sorted(folder.rglob("*")) == there
-
-
 def test_a_balance_by_rates_reads_them_again_each_round(folder: Path) -> None:
     (folder / "placement.yaml").write_text(
         """version: 1
@@ -95,17 +82,15 @@ reconcile: {putRight: {outOfBalance: 0s}}
 """
     )
     words = ("reconcile", "--once", "--rates", "rates.json", *TO)
-    missing = replan(*words, folder=folder)
-    assert missing.returncode == 1
+    missing = checked(*words, folder=folder, wanted=1)
     assert "rates.json" in missing.stderr
     write_rates(folder, {"orders": (5, 5, 5), "clicks": (5, 5)})
-    assert replan(*words, folder=folder).returncode == 0
+    checked(*words, folder=folder)
     before = (folder / "cluster.json").read_bytes()
-    assert replan(*words, folder=folder).returncode == 0
+    checked(*words, folder=folder)
     assert (folder / "cluster.json").read_bytes() == before
     write_rates(folder, {"orders": (500, 5, 500), "clicks": (5, 500)})
-    moved = replan(*words, folder=folder)
-    assert moved.returncode == 0, moved.stderr
+    moved = checked(*words, folder=folder)
     assert "round 2 done" in moved.stderr
 
 
@@ -121,8 +106,7 @@ def write_rates(folder: Path, rates: dict[str, tuple[int, ...]]) -> None:
 
 def test_a_placement_that_is_wrong_is_a_state(folder: Path) -> None:
     (folder / "placement.yaml").write_text("version: 1\nassignment: {}\n")
-    done = replan("reconcile", "--once", *TO, folder=folder)
-    assert done.returncode == 1
+    done = checked("reconcile", "--once", *TO, folder=folder, wanted=1)
     assert "placement broken. " in done.stderr
     assert "placement.yaml:2:1: " in done.stderr
 
@@ -131,8 +115,7 @@ def test_a_cluster_that_does_not_answer_at_the_start_is_a_state_and_an_error_of_
     folder: Path,
 ) -> None:
     nobody = ("--bootstrap-server", "127.0.0.1:1", "--timeout", "1s", "--log-format", "json")
-    done = replan("reconcile", "--once", *nobody, folder=folder)
-    assert done.returncode == 1
+    done = checked("reconcile", "--once", *nobody, folder=folder, wanted=1)
     assert "no broker answers" in json.loads(done.stderr)["text"]
     words = ["reconcile", "--every", "1s", "--listen", "127.0.0.1:0", *nobody]
     loop = start(words, folder=folder)
@@ -167,12 +150,10 @@ def test_a_loop_serves_its_page_is_seen_by_status_and_ends_by_a_signal(folder: P
         assert b"replan reconcile" in asked(url)
         assert asked(f"{url}healthz")
         assert asked(f"{url}readyz")
-        shown = replan("status", *TO, folder=folder)
-        assert shown.returncode == 0, shown.stderr
+        shown = checked("status", *TO, folder=folder)
         assert "\nLoop: at rest, since " in shown.stdout
         port = url.rstrip("/").rpartition(":")[2]
-        taken = replan("reconcile", "--listen", f"127.0.0.1:{port}", *TO, folder=folder)
-        assert taken.returncode == 1
+        taken = checked("reconcile", "--listen", f"127.0.0.1:{port}", *TO, folder=folder, wanted=1)
         assert f"--listen 127.0.0.1:{port}: cannot listen there: " in taken.stderr
     finally:
         loop.send_signal(signal.SIGTERM)
