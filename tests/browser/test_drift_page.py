@@ -4,26 +4,18 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.browser.tools import DESKTOP, PHONE, opened
+from tests.browser.tools import DESKTOP, PHONE, opened, written
 from tests.unit.reporting.rendered import drift_page
 from tests.unit.reporting.test_drift_reports import found, large
-
-from replan.planning.api import DriftReport
 
 pytestmark = pytest.mark.browser
 ROWS = "#differences tbody tr"
 
 
-def written(folder: Path, report: DriftReport) -> Path:
-    path = folder / "drift.html"
-    path.write_text(drift_page(report, unmanaged=True), encoding="utf-8")
-    return path
-
-
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_filters_show_and_count_what_they_choose(tmp_path: Path, viewport: dict[str, int]) -> None:
     seen = opened(
-        written(tmp_path, found()),
+        written(tmp_path, drift_page(found(), unmanaged=True)),
         ["text", "#shown"],
         ["click", ".pick[data-kind='failure']"],
         ["texts", f"{ROWS} td:first-child"],
@@ -52,7 +44,7 @@ def test_ten_thousand_differences_are_listed_some_hundred_at_a_time(tmp_path: Pa
     hostile = "</script><img src=x onerror=alert(1)>"
     report = replace(large(10_000), cluster_name=hostile)
     seen = opened(
-        written(tmp_path, report),
+        written(tmp_path, drift_page(report)),
         ["text", "h1"],
         ["count", ROWS],
         ["click", "#more"],

@@ -131,38 +131,3 @@ def test_a_mistake_is_marked_at_its_line_and_a_valid_file_is_not(editor: Editor)
 def test_what_is_right_has_no_mark(editor: Editor) -> None:
     valid = Path(__file__).parents[1] / "schema" / "accepts" / "everything-of-this-release.yaml"
     assert editor.open(valid.read_text()) == []
-
-
-def test_every_key_has_a_description_and_an_example() -> None:
-    schema = json.loads(SCHEMA.read_text())
-    lacking = [
-        f"{path}: {part}"
-        for path, key in keys(schema, schema, "")
-        for part in ("description", "examples")
-        if part not in key and not {"const", "enum"} & key.keys()
-    ]
-    assert lacking == []
-
-
-def keys(schema: dict[str, Any], part: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every key of every mapping, with what its own place and its reference say together."""
-    if isinstance(part, list):
-        for inner in part:
-            yield from keys(schema, inner, path)
-    if not isinstance(part, dict):
-        return
-    for name, found in part.get("properties", {}).items():
-        if isinstance(found, dict):
-            yield f"{path}.{name}", resolved(schema, found)
-    for name, inner in part.items():
-        if name not in {"examples", "default"}:
-            yield from keys(schema, inner, f"{path}.{name}")
-
-
-def resolved(schema: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    while "$ref" in found:
-        target: Any = schema
-        for name in found["$ref"].split("/")[1:]:
-            target = target[name]
-        found = {**target, **{k: v for k, v in found.items() if k != "$ref"}}
-    return found

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.browser.tools import DESKTOP, PHONE, opened
+from tests.browser.tools import DESKTOP, PHONE, opened, written
 from tests.commandline import environment
 
 from replan.fleet.api import ClusterFacts, FleetFacts, render_page
@@ -62,6 +62,15 @@ def test_the_drift_is_filtered_and_a_cluster_is_drilled_into(
     assert width <= viewport["width"]
 
 
+LISTS = {
+    "declared": [1, 2, 3],
+    "observed": [1, 2, 4],
+    "detail": None,
+    "rule": "lists-differ",
+    "copy_bytes": 0,
+}
+
+
 def row(item: str, *, flapping: bool, **more: object) -> dict[str, object]:
     same = {
         "cluster": "eu",
@@ -75,11 +84,10 @@ def row(item: str, *, flapping: bool, **more: object) -> dict[str, object]:
 
 
 def test_what_flaps_is_marked_and_who_put_it_right_is_named(tmp_path: Path) -> None:
-    lists = {"declared": [1, 2, 3], "observed": [1, 2, 4], "detail": None, "rule": "lists-differ"}
     gone = {"resolved_at": "2026-11-21T09:00:00Z"}
     facts = FleetFacts(
         (ClusterFacts("eu", "2026-11-21T09:00:00Z", 9, 2, flapping=2),),
-        tuple(row(f"orders-{n}", flapping=not n, copy_bytes=0, **lists) for n in (0, 1)),
+        tuple(row(f"orders-{n}", flapping=not n, **LISTS) for n in (0, 1)),
         (
             row("clicks-0", flapping=True, resolved_by=None, **gone),
             row("clicks-1", flapping=False, resolved_by="<i>a-1</i>", **gone),
@@ -87,8 +95,7 @@ def test_what_flaps_is_marked_and_who_put_it_right_is_named(tmp_path: Path) -> N
         (),
         (),
     )
-    page = tmp_path / "index.html"
-    page.write_text(render_page(facts), encoding="utf-8")
+    page = written(tmp_path, render_page(facts))
     seen = opened(
         page,
         ["text", f"{ROWS}:first-child .tag"],
@@ -112,14 +119,12 @@ def test_what_flaps_is_marked_and_who_put_it_right_is_named(tmp_path: Path) -> N
 
 
 def test_of_a_hundred_clusters_the_first_are_shown_and_the_rest_at_a_click(tmp_path: Path) -> None:
-    lists = {"declared": [1, 2, 3], "observed": [1, 2, 4], "detail": None, "rule": "lists-differ"}
     facts = FleetFacts(
         tuple(ClusterFacts(f"c{n}", "2026-11-21T09:00:00Z", 9, 2) for n in range(100)),
-        tuple(row(f"orders-{n}", flapping=False, copy_bytes=0, **lists) for n in range(600)),
+        tuple(row(f"orders-{n}", flapping=False, **LISTS) for n in range(600)),
         *((), (), ()),
     )
-    page = tmp_path / "index.html"
-    page.write_text(render_page(facts), encoding="utf-8")
+    page = written(tmp_path, render_page(facts))
     clusters, body = "#clusters tbody tr:not([hidden])", ["boxes", "body"]
     seen = opened(
         page,
@@ -140,18 +145,13 @@ def test_of_a_hundred_clusters_the_first_are_shown_and_the_rest_at_a_click(tmp_p
 
 
 def test_of_a_leader_that_differs_it_is_said_who_leads(tmp_path: Path) -> None:
-    lists = {
-        "declared": [2, 1, 3],
-        "observed": [2, 1, 3],
-        "detail": None,
-        "rule": "leadership-moved",
-    }
+    same = {"declared": [2, 1, 3], "observed": [2, 1, 3], "rule": "leadership-moved"}
+    lists = {**LISTS, **same}
     drift = (
-        row("orders-0", flapping=False, copy_bytes=0, **{**lists, "kind": "leader", "leader": 1}),
-        row("orders-1", flapping=False, copy_bytes=0, **{**lists, "leader": 2}),
+        row("orders-0", flapping=False, **{**lists, "kind": "leader", "leader": 1}),
+        row("orders-1", flapping=False, **{**lists, "leader": 2}),
     )
     facts = FleetFacts((ClusterFacts("eu", "2026-11-21T09:00:00Z", 9, 2),), drift, (), (), ())
-    page = tmp_path / "index.html"
-    page.write_text(render_page(facts), encoding="utf-8")
+    page = written(tmp_path, render_page(facts))
     seen = opened(page, ["texts", f"{ROWS} td:nth-child(6)"])
     assert seen.found == [["[2,1,3], led by 1", "[2,1,3]"]]

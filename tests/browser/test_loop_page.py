@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.browser.tools import DESKTOP, PHONE, opened
+from tests.browser.tools import DESKTOP, NARROW, PHONE, opened
 from tests.unit.reporting.loop_statuses import HOSTILE, NOW, acting, at_rest, holding
 
 from replan.commands.api import HttpResponse, ListenAddress, LoopServer, serving
@@ -11,7 +11,6 @@ from replan.reporting.api import VIEW_PATH, LoopCounts, render_view
 
 pytestmark = pytest.mark.browser
 ANY = ListenAddress("127.0.0.1", 0)
-NARROW = {"width": 400, "height": 800}
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.browser.tools import opened
+from tests.browser.tools import opened, written
 from tests.commandline import checked
 from tests.docs.pages import DOCS, TOP, check_page
 
@@ -31,12 +31,10 @@ def test_the_picture_of_a_page_shows_what_the_page_says(name: str, tmp_path: Pat
     plan = ("plan", "--simulated", "cluster.json", "-o", "plan.json")
     checked(*plan, folder=folder, wanted=2)
     done = checked(*PAGES[name], folder=folder, wanted=2 if name == "plan-page" else 0)
-    page = folder / "page.html"
-    page.write_text(done.stdout, encoding="utf-8")
     steps = [["text", "body"]]
     if "REPLAN_REWRITE" in os.environ:
         steps.append(["shot", str(DOCS / "pictures" / f"{name}.png")])
-    seen = opened(page, *steps, viewport=WIDE)
+    seen = opened(written(folder, done.stdout), *steps, viewport=WIDE)
     lines = (line.rstrip() for line in seen.found[0].splitlines())
     check_page(f"pictures/{name}.txt", "".join(f"{line}\n" for line in lines if line))
     assert (DOCS / "pictures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")

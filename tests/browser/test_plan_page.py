@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.browser.tools import DESKTOP, PHONE, opened
+from tests.browser.tools import DESKTOP, PHONE, opened, written
 from tests.builders import brokers, move, placement, snapshot, state
 from tests.unit.reporting.rendered import plan_page
 from tests.unit.reporting.test_plan_reports import everything
@@ -30,12 +30,6 @@ def page(tmp_path: Path) -> Path:
     assert rehearsal is not None
     context = PlanContext(snapshot=seen, rehearsed=lines, timeline=gantt(rehearsal))
     return written(tmp_path, plan_page(made, context))
-
-
-def written(folder: Path, text: str) -> Path:
-    path = folder / "plan.html"
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])

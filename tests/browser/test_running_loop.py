@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.browser.tools import DESKTOP, opened
+from tests.browser.tools import DESKTOP, NARROW, opened
 from tests.unit.reconciling.test_loop import HOUR, RULE, at, cluster, reader
 
 from replan.commands.api import ListenAddress, LoopServer
@@ -50,9 +50,6 @@ class Paced:
         """Until the loop waits in the next state."""
         assert self.reached.wait(60)
         self.reached.clear()
-
-
-NARROW = {"width": 400, "height": 800}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 FOLDER = Path(__file__).parent
 INSTALL = "run `make test-browser`, which installs it"
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+NARROW = {"width": 400, "height": 800}
 
 
 def node(script: str, *arguments: str, text: str | None = None) -> str:
@@ -34,6 +35,13 @@ def chromium() -> str:
     found = os.environ.get("CHROMIUM") or shutil.which("chromium")
     assert found is not None, f"chromium is missing: {INSTALL}"
     return found
+
+
+def written(folder: Path, text: str) -> Path:
+    """A file with the page, to open."""
+    path = folder / "page.html"
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Laws of loading: what is right loads and means the same however it is written; nothing else crashes."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
+from tests.docs.placement_reference import resolved
 from tests.schema.strategies import (
     PARTITIONS,
     SCALARS,
@@ -86,20 +87,31 @@ def test_a_schema_is_itself_valid_and_named_after_its_file(name: str) -> None:
     assert schema["$id"].endswith(name)
 
 
-def test_every_key_of_the_placement_schema_explains_to_editors_what_it_is_for() -> None:
+def test_every_key_of_the_placement_schema_has_a_description_and_an_example() -> None:
+    """No example where the values are listed."""
     schema = read_schema(PLACEMENT)
+    lacking = [
+        f"{path}: {part}"
+        for path, key in keys(schema, schema, "")
+        for part in ("description", "examples")
+        if part not in key and (part == "description" or not {"const", "enum"} & key.keys())
+    ]
+    assert lacking == []
 
-    def undescribed(node: Any, path: str) -> list[str]:
-        if not isinstance(node, dict):
-            return []
-        missing = []
-        for key, declared in node.get("properties", {}).items():
-            shared = schema["$defs"].get(declared.get("$ref", "").removeprefix("#/$defs/"), {})
-            if "description" not in declared and "description" not in shared:
-                missing.append(f"{path}.{key}")
-        return missing + [m for k, v in node.items() for m in undescribed(v, f"{path}.{k}")]
 
-    assert undescribed(schema, "") == []
+def keys(schema: dict[str, Any], part: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every key of every mapping, with what its own place and its reference say together."""
+    if isinstance(part, list):
+        for inner in part:
+            yield from keys(schema, inner, path)
+    if not isinstance(part, dict):
+        return
+    for name, found in part.get("properties", {}).items():
+        if isinstance(found, dict):
+            yield f"{path}.{name}", resolved(schema, found)
+    for name, inner in part.items():
+        if name not in {"examples", "default"}:
+            yield from keys(schema, inner, f"{path}.{name}")
 
 
 @given(placements())

@@ -82,25 +82,34 @@ def found() -> DriftReport:
     )
 
 
+def with_differences(*differences: Difference) -> DriftReport:
+    none = drift_report(placement(), snapshot([state([1, 2])]))
+    return replace(none, drift=replace(none.drift, differences=differences))
+
+
+def no_drift() -> DriftReport:
+    return drift_report(placement({"orders": [[1, 2]]}), snapshot([state([1, 2])]))
+
+
 def seconds_of(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp()
 
 
 def large(count: int) -> DriftReport:
-    drifted = tuple(
-        Difference(
-            DriftRule.LISTS_DIFFER,
-            DifferenceKind.ORDER,
-            "orders-über-" + "x" * 200,
-            p,
-            declared=(BrokerId(1), BrokerId(2)),
-            observed=(BrokerId(2), BrokerId(1)),
-            leader=BrokerId(2),
+    return with_differences(
+        *(
+            Difference(
+                DriftRule.LISTS_DIFFER,
+                DifferenceKind.ORDER,
+                "orders-über-" + "x" * 200,
+                p,
+                declared=(BrokerId(1), BrokerId(2)),
+                observed=(BrokerId(2), BrokerId(1)),
+                leader=BrokerId(2),
+            )
+            for p in range(count)
         )
-        for p in range(count)
     )
-    none = drift_report(placement(), snapshot([state([1, 2])]))
-    return replace(none, drift=replace(none.drift, differences=drifted))
 
 
 def test_each_kind_and_class_of_drift() -> None:
@@ -126,16 +135,11 @@ def test_each_class_has_its_words_and_each_difference_its_meaning() -> None:
 
 
 def test_text_lists_whatever_differs_in_whichever_class() -> None:
-    none = drift_report(placement(), snapshot([state([1, 2])]))
-    listed_from_what_else_is_known = {
-        OtherKind.PARTITIONS,
-        OtherKind.STANDING,
-        OtherKind.BALANCE,
-    }
+    listed_from_what_else_is_known = {OtherKind.PARTITIONS, OtherKind.STANDING, OtherKind.BALANCE}
     for kind in set(OtherKind) - listed_from_what_else_is_known:
         for rule in DriftRule:
             differs = Difference(rule, kind, "pay", broker=BrokerId(4), detail="seven of them")
-            text = render_drift(replace(none, drift=replace(none.drift, differences=(differs,))))
+            text = render_drift(with_differences(differs))
             assert "seven of them" in text or differs.drift_class is DriftClass.IN_FLIGHT, text
 
 
@@ -149,11 +153,7 @@ def test_a_throttle_that_is_to_stay_is_one_difference_in_every_form() -> None:
     assert len(report.drift.standing) == 2
     assert report.tally()[DriftClass.OPERATOR] == 2
     assert [c.kind for c in report.drift.differences] == [OtherKind.STANDING] * 2
-    for rendered in (
-        render_drift(report),
-        drift_markdown(report),
-        drift_page(report),
-    ):
+    for rendered in (render_drift(report), drift_markdown(report), drift_page(report)):
         assert rendered.count("follower.replication.throttled.replicas") == 1
         assert "2 differences" in rendered
     document = json.loads(render_drift_json(report))
@@ -161,7 +161,7 @@ def test_a_throttle_that_is_to_stay_is_one_difference_in_every_form() -> None:
 
 
 def test_no_drift() -> None:
-    none = drift_report(placement({"orders": [[1, 2]]}), snapshot([state([1, 2])]))
+    none = no_drift()
     assert none.drift.none
     assert render_drift(none) == "No drift, as of 2026-11-21T03:00:00Z.\n"
     assert json.loads(render_drift_json(none))["drift"] is False
@@ -283,8 +283,7 @@ def test_two_pages_of_one_state_are_the_same_bytes() -> None:
 
 
 def test_a_page_without_drift_says_so_and_lists_nothing() -> None:
-    none = drift_report(placement({"orders": [[1, 2]]}), snapshot([state([1, 2])]))
-    page = drift_page(none)
+    page = drift_page(no_drift())
     assert "No drift, as of 2026-11-21T03:00:00Z." in page
     assert 'id="data"' not in page
 
@@ -294,11 +293,10 @@ def test_a_hundred_thousand_differences_are_one_page_of_less_than_five_megabytes
 
 
 def test_replicas_in_a_directory_that_is_to_be_empty_are_listed_in_every_form() -> None:
-    none = drift_report(placement(), snapshot([state([1, 2])]))
     path = "/disk|1`<b>\n# no heading"
     rule, kind = DriftRule.LOG_DIR_DRAINED, OtherKind.LOG_DIR
     lying = Difference(rule, kind, "orders", 0, BrokerId(2), detail=path)
-    report = replace(none, drift=replace(none.drift, differences=(lying,)))
+    report = with_differences(lying)
     assert "In log directories that are to be empty (1):" in render_drift(report)
     markdown = drift_markdown(report)
     assert "``broker 2, /disk\\|1`<b> # no heading``" in markdown
@@ -308,6 +306,11 @@ def test_replicas_in_a_directory_that_is_to_be_empty_are_listed_in_every_form() 
     assert json.loads(render_drift_json(report))["differences"][0]["detail"] == path
     assert 'class="operator"} 1' in render_drift_prometheus(report, seconds_of)
     assert "Drift: 1 difference" in render_drift(report)
+
+
+def other_order() -> DriftReport:
+    asked = placement({"orders": {1: [1, 2, 3]}})
+    return drift_report(asked, snapshot([state([2, 1, 3], partition=1)]))
 
 
 NOW, EARLIER = "2026-11-21T03:00:00Z", "2026-11-20T03:00:00Z"
@@ -329,9 +332,7 @@ ITEM: DriftKey = ("orders", 1, None, "order")
     ids=["new", "goes on", "came back", "an older snapshot, within", "an older snapshot, before"],
 )
 def test_since_when_something_differs(known: dict[DriftKey, Spell], expected: Spell) -> None:
-    report = drift_report(
-        placement({"orders": {1: [1, 2, 3]}}), snapshot([state([2, 1, 3], partition=1)])
-    )
+    report = other_order()
     (difference,) = report.drift.differences
     assert report.spell(difference) is None
     assert replace(report, spells=known).spell(difference) == expected
@@ -345,9 +346,7 @@ def at(hour: str) -> str:
 def test_what_begins_for_the_third_time_in_a_week_flaps_from_then_on(
     known: Sequence[str], *, flapping: bool
 ) -> None:
-    report = drift_report(
-        placement({"orders": {1: [1, 2, 3]}}), snapshot([state([2, 1, 3], partition=1)])
-    )
+    report = other_order()
     earlier = Spell(EARLIER, at("20T04"), 9, tuple(map(at, known)))
     text = render_drift_json(replace(report, spells={ITEM: earlier}))
     (difference,) = json.loads(text)["differences"]
