@@ -81,7 +81,7 @@ class Arena(Closing):
     def register(self, broker: int) -> None:
         """Register one more broker, or one that was unregistered; it is fenced until `unfence`."""
         real = self._names.real_id(broker)
-        self._controller.register(real, None, tuple(self._directories(broker)))
+        self._controller.register(real, tuple(self._directories(broker)))
         self.brokers = tuple(sorted({*self.brokers, broker}))
 
     def fence(self, *brokers: int) -> None:

@@ -62,7 +62,6 @@ class FakeBroker(Struct, frozen=True):
     """A registered broker: who it is, and what its heartbeats say."""
 
     id: int
-    rack: str | None
     epoch: int
     directories: tuple[str, ...] = ONE_DIRECTORY
     """By names of the tests; each has one id for ever (`directory_id`)."""
@@ -155,11 +154,9 @@ class FakeBrokers(Closing):
         """Whether a broker is registered by this harness."""
         return broker in self._brokers
 
-    def register(
-        self, broker: int, rack: str | None, directories: tuple[str, ...] = ONE_DIRECTORY
-    ) -> None:
+    def register(self, broker: int, directories: tuple[str, ...]) -> None:
         """Register a broker for the first time; it is fenced until `unfence`."""
-        self._register(FakeBroker(broker, rack, -1, directories), previous_epoch=-1)
+        self._register(FakeBroker(broker, -1, directories), previous_epoch=-1)
 
     def add_directory(self, broker: int, name: str) -> None:
         """Give a broker another log directory, or a lost one back; it names it when it registers next."""
@@ -255,7 +252,7 @@ class FakeBrokers(Closing):
                 {"Name": name, "MinSupportedVersion": least, "MaxSupportedVersion": most}
                 for name, (least, most) in FEATURES.items()
             ],
-            Rack=broker.rack,
+            Rack=None,
             LogDirs=_ids(broker, set(broker.directories) - broker.lost),
             PreviousBrokerEpoch=previous_epoch,
         )
