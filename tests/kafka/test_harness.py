@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
 from msgspec.structs import replace
 from tests.kafka.harness import clients
 from tests.kafka.harness.cache import made_once
@@ -31,15 +30,6 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-def produce_one(bootstrap: str, topic: str) -> int:
-    """The offset at which all in-sync replicas acknowledged one record."""
-    offsets: list[int] = []
-    producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "log_level": 0})
-    producer.produce(topic, b"one", on_delivery=lambda _error, told: offsets.append(told.offset()))
-    assert producer.flush(20) == 0
-    return offsets[0]
 
 
 def test_no_two_processes_are_given_the_same_port_and_none_twice() -> None:
@@ -131,35 +121,6 @@ def test_five_brokers_of_one_jvm_stand_on_three_racks(one_jvm: OneJvmCluster) ->
     found = client.describe_cluster().result(10)
 
     assert {node.id: node.rack for node in found.nodes} == dict(FIVE_BROKERS)
-
-
-def test_a_topic_keeps_the_assignment_it_was_given_and_acknowledges(
-    one_jvm: OneJvmCluster,
-) -> None:
-    clients.create_topic(one_jvm.bootstrap, "given", [[3, 1, 2], [4, 2, 5]])
-
-    found = clients.partition_metadata(clients.admin(one_jvm.bootstrap), "given")
-
-    assert {number: each.replicas for number, each in found.items()} == {
-        0: [3, 1, 2],
-        1: [4, 2, 5],
-    }
-    assert produce_one(one_jvm.bootstrap, "given") == 0
-
-
-def test_a_broker_of_one_jvm_stops_cleanly_and_comes_back(one_jvm: OneJvmCluster) -> None:
-    clients.create_topic(one_jvm.bootstrap, "stops", [[5, 4, 3]])
-
-    one_jvm.stop(5)
-    clients.await_brokers(one_jvm.bootstrap, [1, 2, 3, 4])
-    produce_one(one_jvm.bootstrap, "stops")
-    one_jvm.start(5)
-
-    clients.await_in_sync(one_jvm.bootstrap, "stops", 1)
-
-
-def test_brokers_have_two_log_directories(one_jvm: OneJvmCluster) -> None:
-    assert [path.is_dir() for path in one_jvm.ground.log_directories(1)] == [True, True]
 
 
 def test_kafkas_own_tool_says_the_same_in_a_jvm_of_its_own_and_in_a_warm_one(
