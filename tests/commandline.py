@@ -4,7 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -85,6 +86,19 @@ def start(arguments: Sequence[str], *, folder: Path, **more: str) -> subprocess.
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+@contextmanager
+def started(
+    arguments: Sequence[str], *, folder: Path, **more: str
+) -> Iterator[subprocess.Popen[str]]:
+    """The command while it runs; it is killed if it still does at the end."""
+    process = start(arguments, folder=folder, **more)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
-from tests.commandline import checked, start
+from tests.commandline import checked, started
 from tests.kafka.harness.clients import (
     admin,
     create_topic,
@@ -13,6 +13,7 @@ from tests.kafka.harness.clients import (
     partition_metadata,
     until,
 )
+from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
@@ -37,7 +38,7 @@ def steady_layout(version: str) -> Layout:
     )
 
 
-def described(cluster: OneJvmCluster, topic: str) -> list[tuple[list[int], int]]:
+def described(cluster: OneJvmCluster | Cluster, topic: str) -> list[tuple[list[int], int]]:
     """List and leader of each partition, as kafka-topics says them."""
     flags = ("--bootstrap-server", cluster.bootstrap, "--describe", "--topic", topic)
     text = run_tool_warm(cluster.ground.kafka, "kafka-topics", *flags)
@@ -48,7 +49,7 @@ def described(cluster: OneJvmCluster, topic: str) -> list[tuple[list[int], int]]
 class Site:
     """A topic of one's own, and commands against the cluster that holds it."""
 
-    def __init__(self, cluster: OneJvmCluster, folder: Path, topic: str) -> None:
+    def __init__(self, cluster: OneJvmCluster | Cluster, folder: Path, topic: str) -> None:
         self.cluster, self.folder, self.topic = cluster, folder, topic
 
     def create(self, *lists: list[int], **configs: str) -> None:
@@ -176,22 +177,19 @@ class Site:
 
     def _killed(self, words: list[str], file: Path, text: str, times: int = 1) -> None:
         flags = ["--bootstrap-server", self.cluster.bootstrap]
-        process = start([*words, *flags], folder=self.folder)
-        try:
-            until(
-                lambda: (
-                    process.poll() is not None
-                    or (file.exists() and file.read_text().count(text) >= times)
-                ),
-                f"{text!r} in {file.name}",
-                limit_seconds=60,
-            )
-        except TimeoutError as error:
-            process.kill()
-            raise AssertionError(f"{words}: {process.communicate()}") from error
-        finally:
-            process.kill()
-            process.communicate()
+        with started([*words, *flags], folder=self.folder) as process:
+            try:
+                until(
+                    lambda: (
+                        process.poll() is not None
+                        or (file.exists() and file.read_text().count(text) >= times)
+                    ),
+                    f"{text!r} in {file.name}",
+                    limit_seconds=60,
+                )
+            except TimeoutError as error:
+                process.kill()
+                raise AssertionError(f"{words}: {process.communicate()}") from error
 
     def replan(self, *words: str, wanted: int = 0, cluster: bool = True) -> str:
         flags = ["--bootstrap-server", self.cluster.bootstrap] if cluster else []

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 from msgspec.structs import replace
 from tests.kafka.harness import clients
+from tests.kafka.harness.clients import seconds
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout, free_ports
 from tests.readings import rates_of
@@ -85,23 +87,22 @@ def active_controller(cluster: Cluster) -> int:
         wire.close()
 
 
-def seconds(act: Callable[[], object]) -> float:
-    """How long it takes."""
-    began = time.monotonic()
-    act()
-    return time.monotonic() - began
-
-
 def reorder(control_plane: KafkaControlPlane, *wanted: int) -> Answer:
     """The answer to another order of the same brokers."""
     asked: dict[TopicPartition, Replicas | None] = {NAME: replicas(*wanted)}
     return control_plane.reassign(asked, allow_replication_factor_change=False)[NAME]
 
 
-def settle(cluster: Cluster) -> None:
-    """Wait until everything is as the tests expect to find it."""
-    clients.await_brokers(cluster.bootstrap, tuple(BROKERS), limit_seconds=60)
-    clients.await_in_sync(cluster.bootstrap, NAME.topic, 1, limit_seconds=60)
+@contextmanager
+def without(cluster: Cluster, *nodes: int, frozen: bool = False) -> Iterator[None]:
+    """While they are dead, or frozen."""
+    (cluster.freeze if frozen else cluster.kill)(*nodes)
+    try:
+        yield
+    finally:
+        (cluster.thaw if frozen else cluster.start)(*nodes)
+        clients.await_brokers(cluster.bootstrap, tuple(BROKERS), limit_seconds=60)
+        clients.await_in_sync(cluster.bootstrap, NAME.topic, 1, limit_seconds=60)
 
 
 def test_a_dead_address_among_living_ones_costs_little(cluster: Cluster, dead_address: str) -> None:
@@ -135,25 +136,20 @@ def test_a_name_that_does_not_resolve_is_reported_as_such() -> None:
 
 
 def test_a_frozen_broker_among_the_addresses_is_passed_over(cluster: Cluster) -> None:
-    cluster.freeze(1)
-    try:
+    with without(cluster, 1, frozen=True):
 
         def ask() -> None:
             with open_cluster(cluster.bootstrap, None) as connected:
                 assert connected.look(Wanted(partitions=[NAME])).partitions
 
         assert max(seconds(ask) for _ in range(3)) < 15
-    finally:
-        cluster.thaw(1)
-        settle(cluster)
 
 
 def test_a_broker_that_has_just_died_is_named_as_silent_and_holds_nobody_up(
     cluster: Cluster, control_plane: KafkaControlPlane
 ) -> None:
     control_plane.observe()
-    cluster.kill(3)
-    try:
+    with without(cluster, 3):
         began = time.monotonic()
         snapshot = control_plane.observe()
         took = time.monotonic() - began
@@ -163,9 +159,6 @@ def test_a_broker_that_has_just_died_is_named_as_silent_and_holds_nobody_up(
         assert {d.broker for d in snapshot.log_dirs} == {1, 2}
         assert [b.id for b in snapshot.brokers] == [1, 2, 3]
         assert list(rates_of(control_plane, 1, 2, 3)) == [1, 2]
-    finally:
-        cluster.start(3)
-        settle(cluster)
 
 
 def test_the_rate_of_a_broker_that_has_just_died_has_an_unknown_outcome(
@@ -173,16 +166,12 @@ def test_the_rate_of_a_broker_that_has_just_died_has_an_unknown_outcome(
 ) -> None:
     change = broker_change(BrokerId(3), LEADER_RATE, ConfigOperation.SET, "1000000")
     key = (ConfigScope.BROKER, "3")
-    cluster.kill(3)
-    try:
+    with without(cluster, 3):
         began = time.monotonic()
         answer = control_plane.alter_configs([change])[key]
 
         assert time.monotonic() - began < 15
         assert isinstance(answer, OutcomeUnknown)
-    finally:
-        cluster.start(3)
-        settle(cluster)
 
 
 @pytest.mark.nightly
@@ -190,13 +179,9 @@ def test_reading_goes_on_when_the_broker_that_answers_dies(
     cluster: Cluster, control_plane: KafkaControlPlane
 ) -> None:
     for broker in BROKERS:
-        cluster.kill(broker)
-        try:
+        with without(cluster, broker):
             assert seconds(lambda: control_plane.look(Wanted(partitions=[NAME])).partitions) < 10
             assert NAME in control_plane.look(Wanted(partitions=[NAME])).partitions
-        finally:
-            cluster.start(broker)
-            settle(cluster)
 
 
 @pytest.mark.nightly
@@ -204,8 +189,7 @@ def test_a_killed_controller_is_survived(
     cluster: Cluster, control_plane: KafkaControlPlane
 ) -> None:
     controller = active_controller(cluster)
-    cluster.kill(controller)
-    try:
+    with without(cluster, controller):
         answers: list[Answer] = []
         began = time.monotonic()
         while Accepted() not in answers and time.monotonic() - began < 45:
@@ -214,8 +198,6 @@ def test_a_killed_controller_is_survived(
 
         assert answers[-1] == Accepted()
         assert all(isinstance(a, Accepted | OutcomeUnknown) for a in answers)
-    finally:
-        cluster.start(controller)
 
 
 def looked(control_plane: KafkaControlPlane) -> Look | None:
@@ -232,8 +214,7 @@ def test_a_frozen_controller_makes_writes_unknown_and_readings_wait(
 ) -> None:
     """Brokers talk to the frozen controller for 30 s (controller.socket.timeout.ms) before they look for another."""
     controller = active_controller(cluster)
-    cluster.freeze(controller)
-    try:
+    with without(cluster, controller, frozen=True):
         began = time.monotonic()
         answer = reorder(control_plane, 1, 2, 3)
         assert isinstance(answer, OutcomeUnknown | Accepted)
@@ -242,8 +223,6 @@ def test_a_frozen_controller_makes_writes_unknown_and_readings_wait(
         while looked(control_plane) is None:
             assert time.monotonic() - began < 60
         assert reorder(control_plane, 1, 2, 3) == Accepted()
-    finally:
-        cluster.thaw(controller)
 
 
 @pytest.mark.nightly
@@ -252,17 +231,13 @@ def test_a_cluster_that_is_down_is_unreachable_after_the_patience_and_found_agai
 ) -> None:
     with open_cluster(cluster.bootstrap, None, timeout_seconds=2) as connected:
         connected.observe()
-        cluster.kill(*BROKERS)
-        try:
+        with without(cluster, *BROKERS):
             began = time.monotonic()
             with pytest.raises(ClusterUnreachable) as raised:
                 connected.look(Wanted(partitions=[NAME]))
             waited = time.monotonic() - began
             unknown = reorder(connected, 1, 2, 3)
             elected = connected.elect([NAME], ElectionType.PREFERRED)[NAME]
-        finally:
-            cluster.start(*BROKERS)
-            settle(cluster)
 
         assert waited < 8
         assert str(raised.value).startswith("the cluster did not answer ListPartitionReassignments")

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.commandline import start
 from tests.kafka.harness.clients import admin, create_topic, fill, partition_metadata, until
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
@@ -65,7 +64,6 @@ def applied(
 ) -> Iterator[subprocess.Popen[str]]:
     """Apply the plan under both producers and the consumer; at the end it is done, and so is all that they expect."""
     bootstrap, topic = site.cluster.bootstrap, site.topic
-    command = ["apply", "plan.json", *SETTLE, *site.flags]
     with (
         Reading(bootstrap, topic) as reading,
         ProducerLoad(
@@ -78,14 +76,10 @@ def applied(
         ProducerLoad(
             bootstrap, topic, records_per_second=30, settings={"retries": 0}, key=b"witness"
         ) as witness,
+        site.started("apply", "plan.json", *SETTLE) as process,
     ):
-        process = start(command, folder=site.folder, XDG_STATE_HOME=str(site.folder))
-        try:
-            yield process
-            shown, errors = process.communicate(timeout=END_SECONDS)
-        finally:
-            process.kill()
-            process.communicate()
+        yield process
+        shown, errors = process.communicate(timeout=END_SECONDS)
         seen, account = witness.close(), safe.close()
         assert process.returncode == 0, f"{shown}\n{errors}"
         assert {error.code for error in seen.errors} & TOO_FEW == set()

@@ -5,7 +5,6 @@ of its broker.
 """
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,11 +14,10 @@ from pathlib import Path
 import pytest
 from tests.commandline import environment
 from tests.kafka.clusters import one_jvm_cluster
-from tests.kafka.harness.clients import until
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.wall_clock import off_by
-from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
-from tests.kafka.test_two_machines import SLOW, Machine, begin, moving
+from tests.kafka.test_main_job import SETTLE, Site, filled, load_on
+from tests.kafka.test_two_machines import Machine, begin, copying, slowly, stop_clock
 from tests.kafka.test_way_back import configure
 
 HOUR = 3_660
@@ -28,9 +26,7 @@ HOUR = 3_660
 @pytest.fixture
 def site(layout: Layout, pytestconfig: pytest.Config, tmp_path: Path) -> Iterator[Site]:
     with one_jvm_cluster(layout, pytestconfig) as cluster:
-        found = filled(cluster, tmp_path)
-        (found.folder / "placement.yaml").write_text(placement(found.topic, rate=SLOW))
-        yield found
+        yield slowly(filled(cluster, tmp_path))
 
 
 @pytest.fixture
@@ -55,13 +51,12 @@ def test_of_two_appliers_whose_clocks_differ_one_works_and_the_end_is_the_same(
     ann, bob = machine("ann", first), machine("bob", second)
     assert abs(wall_clock(ann) - wall_clock(bob) - (first - second)) < 60
     with load_on(site) as load, ann.started(*begin(ann, site)) as stopped:
-        until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
+        copying(site)
         _, refused = bob.replan("resume", *SETTLE, wanted=4)
         assert "ann@" in refused
         assert "pause" in bob.replan("pause", wanted=0)[0]
         assert "pause lifted" in bob.replan("resume", wanted=0)[0]
-        stopped.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
+        stop_clock(stopped)
         _, taken = bob.replan("resume", *SETTLE, wanted=0)
         assert "taking over" in taken
         stopped.send_signal(signal.SIGCONT)

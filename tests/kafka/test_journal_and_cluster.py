@@ -4,46 +4,33 @@ What is left of throttles and reassignments is asked of Kafka's own tools.
 """
 
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
-from tests.kafka.clusters import one_jvm_cluster
+from confluent_kafka.admin import NewTopic
 from tests.kafka.harness.clients import admin, create_topic, partition_metadata, until
-from tests.kafka.harness.layout import Layout
-from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
-from tests.kafka.test_two_machines import SLOW, Machine, begin, moving, release
+from tests.kafka.site import Site as Topic
+from tests.kafka.test_clocks import site
+from tests.kafka.test_main_job import SETTLE, Site, load_on, placement
+from tests.kafka.test_two_machines import (
+    SLOW,
+    Machine,
+    begin,
+    copying,
+    kill,
+    machine,
+    moving,
+    release,
+)
+from tests.kafka.test_way_back import configure
 
 from replan.model.api import JOURNAL_TOPIC
 
+__all__ = ["machine", "site"]
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]
 OTHER = ("--journal", "topic:other_journal")
-
-
-@pytest.fixture
-def site(layout: Layout, pytestconfig: pytest.Config, tmp_path: Path) -> Iterator[Site]:
-    with one_jvm_cluster(layout, pytestconfig) as cluster:
-        found = filled(cluster, tmp_path)
-        (found.folder / "placement.yaml").write_text(placement(found.topic, rate=SLOW))
-        yield found
-
-
-@pytest.fixture
-def machine(site: Site, tmp_path: Path) -> Callable[[str], Machine]:
-    return lambda user: Machine(site, tmp_path, user)
-
-
-def copying(site: Site) -> None:
-    until(lambda: bool(moving(site)), "a running copy", limit_seconds=150)
-
-
-def kill(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
 
 
 def made_again(site: Site, **settings: str) -> None:
@@ -129,16 +116,9 @@ def test_one_that_would_lose_it_ends_the_process_with_everything_written(
     if applying.returncode == 1:  # else its owner was faster, and made it as it should be
         assert "cleanup.policy is delete" in said
         bob.replan("resume", *SETTLE, wanted=1)
-        settle(site, JOURNAL_TOPIC, "cleanup.policy", "compact")
+        configure(site, "topics", JOURNAL_TOPIC, "cleanup.policy=compact")
         bob.replan("resume", *SETTLE, wanted=0)
     site.stands_as_declared()
-
-
-def settle(site: Site, topic: str, key: str, value: str) -> None:
-    entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
-    where = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
-    client = admin(site.cluster.bootstrap)
-    client.incremental_alter_configs([where])[where].result(20)
 
 
 def test_a_topic_of_another_program_is_not_written_and_a_bad_journal_is_refused(
@@ -152,32 +132,18 @@ def test_a_topic_of_another_program_is_not_written_and_a_bad_journal_is_refused(
     assert "topic payments cannot hold the journal, and no lock of replan is in it" in said
     ann.replan("abandon", *payments, wanted=1)
     ann.replan("throttle", "clear", *payments, wanted=1)
-    other = Site(site.cluster, site.folder, "payments")
-    assert ends_of(other) == [0, 0]
+    assert Topic(site.cluster, site.folder, "payments").ends() == [0, 0]
     ann.replan("throttle", "clear", wanted=0)
     create_topic(site.cluster.bootstrap, JOURNAL_TOPIC, [[1]], {"cleanup.policy": "delete"})
     shown, _ = ann.replan("doctor", wanted=2)
     assert "cleanup.policy is delete" in shown
     _, said = ann.replan(*begun, wanted=1)
     assert "cleanup.policy is delete" in said
-    settle(site, JOURNAL_TOPIC, "cleanup.policy", "compact")
-    settle(site, JOURNAL_TOPIC, "unclean.leader.election.enable", "true")
+    changed = "cleanup.policy=compact,unclean.leader.election.enable=true"
+    configure(site, "topics", JOURNAL_TOPIC, changed)
     shown, _ = ann.replan("doctor", wanted=2)
     assert "1 replica" in shown
     assert "unclean.leader.election.enable is on" in shown
-
-
-def ends_of(site: Site) -> list[int]:
-    from confluent_kafka import Consumer, TopicPartition
-
-    consumer = Consumer({"bootstrap.servers": site.cluster.bootstrap, "group.id": "nobody"})
-    try:
-        return [
-            consumer.get_watermark_offsets(TopicPartition(site.topic, number), timeout=30)[1]
-            for number in site.described()
-        ]
-    finally:
-        consumer.close()
 
 
 def test_a_rolling_restart_of_the_journals_brokers_is_waited_for(

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from msgspec import Struct, field
 from msgspec.structs import replace
 from tests.kafka.clusters import one_jvm_cluster
-from tests.kafka.harness.clients import admin, partition_metadata, until
+from tests.kafka.harness.clients import admin, delete_topics, partition_metadata, until
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
@@ -88,26 +88,13 @@ class Machines:
         self._open.close()
 
 
-def delete(bootstrap: str, *topics: str) -> None:
-    """Delete those that exist, and wait until they are gone."""
-    client = admin(bootstrap)
-
-    def there() -> list[str]:
-        known = client.list_topics(timeout=10).topics
-        return [topic for topic in topics if topic in known]
-
-    for topic, done in client.delete_topics(there()).items() if there() else ():
-        assert done.result(20) is None, topic
-    until(lambda: not there(), f"{topics} gone", limit_seconds=20)
-
-
 @pytest.fixture
 def machines(one_jvm: OneJvmCluster, tmp_path: Path) -> Iterator[Machines]:
     """Of a journal topic of one's own; the lock, which belongs to the cluster, ends with the test."""
     found = Machines(one_jvm.bootstrap, f"__journal-{tmp_path.name[-40:]}")
     yield found
     found.close()
-    delete(one_jvm.bootstrap, found.name, JOURNAL_TOPIC)
+    delete_topics(one_jvm.bootstrap, found.name, JOURNAL_TOPIC)
 
 
 def test_a_cluster_without_the_topic_stays_without_it(machines: Machines) -> None:

@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.commandline import environment, replan
+from tests.commandline import checked
 from tests.kafka.harness.clients import (
     admin,
     await_brokers,
@@ -29,6 +28,7 @@ from tests.kafka.harness.clients import (
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.tools import run_tool_warm
+from tests.kafka.test_loop_takeover import running
 
 from replan.model.api import JOURNAL_TOPIC
 
@@ -77,24 +77,12 @@ class Loop:
     @contextmanager
     def running(self, *more: str) -> Iterator[subprocess.Popen[bytes]]:
         """While it runs."""
-        words = ["reconcile", "--every", "1s", "--settle", "4", "--log-format", "json"]
+        words = ("reconcile", "--every", "1s", "--settle", "4", "--log-format", "json")
         self._read = 0
-        with self._log.open("wb") as said:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "replan", *words, *more, *self.flags],
-                cwd=self.folder,
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-            )
-        try:
+        with running((*words, *more, *self.flags), self.folder, self._log) as process:
             yield process
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 130
-        finally:
-            process.kill()
-            process.wait()
         assert "Traceback" not in self._log.read_text()
 
     def events(self) -> list[Mapping[str, Any]]:
@@ -134,8 +122,7 @@ class Loop:
         return partition_metadata(admin(self.cluster.bootstrap), self.topic).items()
 
     def person(self, *words: str) -> None:
-        done = replan(*words, *self.flags, folder=self.folder)
-        assert done.returncode == 0, done.stderr
+        checked(*words, *self.flags, folder=self.folder)
 
 
 @pytest.fixture

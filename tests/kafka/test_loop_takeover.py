@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.commandline import environment, replan
+from tests.commandline import checked, environment
 from tests.kafka.harness.clients import until
-from tests.kafka.harness.one_jvm import OneJvmCluster
-from tests.kafka.test_main_job import LISTS, SETTLE, Site, filled
+from tests.kafka.test_main_job import LISTS, SETTLE, Site, site
 
+__all__ = ["site"]
 pytestmark = pytest.mark.nightly  # by day one test has all of it on one topic: test_reconcile.py
 POLICY = "reconcile: {putRight: {placementChanged: 0s, changedElsewhere: never}}"
 
@@ -40,20 +40,13 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def site(one_jvm: OneJvmCluster, tmp_path: Path) -> Site:
-    return filled(one_jvm, tmp_path)
-
-
 def loop(site: Site, repository: Path, *words: str) -> tuple[str, ...]:
     return ("reconcile", "--git", repository.as_uri(), *SETTLE, *words, *site.flags)
 
 
 def once(site: Site, repository: Path, wanted: int, *words: str) -> str:
-    done = replan(*loop(site, repository, "--once", *words), folder=site.folder)
-    assert done.returncode == wanted, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stderr
+    command = loop(site, repository, "--once", *words)
+    return checked(*command, folder=site.folder, wanted=wanted).stderr
 
 
 def lists(site: Site) -> list[list[int]]:

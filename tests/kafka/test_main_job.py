@@ -4,18 +4,27 @@ What Kafka's own tools say afterwards decides. A producer with acks=all runs bes
 see an error. Settle time is 6 s here, as long as these brokers' session timeout.
 """
 
-import re
+import subprocess
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.commandline import interrupted, replan, start
-from tests.kafka.harness.clients import create_topic, fill, until
+from tests.commandline import checked, interrupted, started
+from tests.kafka.harness.clients import (
+    admin,
+    create_topic,
+    fill,
+    partition_metadata,
+    until,
+)
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.load import ProducerLoad
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
+from tests.kafka.site import described
 from tests.kafka.test_adapter import await_cordon
 
 from replan.kafka.api import open_cluster
@@ -48,32 +57,32 @@ class Site:
     def __init__(self, cluster: OneJvmCluster | Cluster, folder: Path, topic: str) -> None:
         self.cluster, self.folder, self.topic = cluster, folder, topic
         self.kafka = cluster.ground.kafka
+        self._home: dict[str, Any] = {"folder": folder, "XDG_STATE_HOME": str(folder)}
         self.flags = ("--bootstrap-server", cluster.bootstrap)
         (folder / "placement.yaml").write_text(placement(topic))
 
     def replan(self, *arguments: str, wanted: int) -> str:
-        done = replan(*arguments, *self.flags, folder=self.folder, XDG_STATE_HOME=str(self.folder))
-        assert done.returncode == wanted, (
-            f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        )
-        assert "Traceback" not in done.stderr
+        done = checked(*arguments, *self.flags, wanted=wanted, **self._home)
         return done.stdout + done.stderr
+
+    def started(self, *arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
+        return started([*arguments, *self.flags], **self._home)
 
     def apply(self, wanted: int = 0) -> str:
         return self.replan("apply", "plan.json", *SETTLE, wanted=wanted)
 
     def described(self) -> dict[int, tuple[list[int], int]]:
         """Replicas and leader of each partition as kafka-topics says them."""
-        text = run_tool_warm(
-            self.kafka, "kafka-topics", *self.flags, "--describe", "--topic", self.topic
-        )
-        found = re.findall(r"Partition: (\d+)\tLeader: (\d+)\tReplicas: ([\d,]+)", text)
-        return {int(p): ([int(b) for b in r.split(",")], int(leader)) for p, leader, r in found}
+        return dict(enumerate(described(self.cluster, self.topic)))
+
+    def running(self) -> list[str]:
+        """Every running reassignment that Kafka's own tool still knows."""
+        listed = run_tool_warm(self.kafka, "kafka-reassign-partitions", *self.flags, "--list")
+        return [line for line in listed.splitlines() if line.startswith(self.topic)]
 
     def leftovers(self) -> list[str]:
         """Every throttle and running reassignment that Kafka's own tools still know."""
-        listed = run_tool_warm(self.kafka, "kafka-reassign-partitions", *self.flags, "--list")
-        lines = [line for line in listed.splitlines() if line.startswith(self.topic)]
+        lines = self.running()
         for kind in ("topics", "brokers"):
             text = run_tool_warm(
                 self.kafka, "kafka-configs", *self.flags, "--describe", "--entity-type", kind
@@ -151,13 +160,9 @@ def test_an_interrupted_apply_goes_on_where_it_was(site: Site) -> None:
     """For 85 s a request of the process before may still arrive; so long a resumed one keeps watch."""
     (site.folder / "placement.yaml").write_text(placement(site.topic, rate="4MB/s"))
     site.replan("plan", "-o", "plan.json", wanted=2)
-    command = ["apply", "plan.json", *SETTLE, *site.flags]
-    process = start(command, folder=site.folder, XDG_STATE_HOME=str(site.folder))
-    try:
-        until(lambda: bool(_running(site)), "a running copy", limit_seconds=60)
+    with site.started("apply", "plan.json", *SETTLE) as process:
+        until(lambda: bool(site.running()), "a running copy", limit_seconds=60)
         code, out, _ = interrupted(process)
-    finally:
-        process.kill()
     assert code == 130
     assert "Rerun to resume." in out
     assert "These copies continue, throttled: " in out
@@ -178,23 +183,19 @@ def test_a_move_waits_while_its_new_broker_is_cordoned(site: Site, kafka_version
         cordon = broker_change(BrokerId(5), "cordoned.log.dirs", ConfigOperation.SET, "*")
         lift = broker_change(BrokerId(5), "cordoned.log.dirs", ConfigOperation.DELETE)
         assert plane.alter_configs([cordon]) == {key: Accepted()}
-        command = ["apply", "plan.json", *SETTLE, *site.flags]
-        try:
-            await_cordon(plane, frozenset({BrokerId(5)}))
-            process = start(command, folder=site.folder, XDG_STATE_HOME=str(site.folder))
-            until(lambda: site.described()[1][0] == [3, 1], "what needs not 5", limit_seconds=60)
-            assert "log directories are cordoned" in site.replan("status", wanted=2)
-            assert [site.described()[p][0] for p in (0, 2)] == [LISTS[0], LISTS[2]]
-        finally:
-            assert plane.alter_configs([lift]) == {key: Accepted()}
-    _, errors = process.communicate(timeout=120)
+        await_cordon(plane, frozenset({BrokerId(5)}))
+        with site.started("apply", "plan.json", *SETTLE) as process:
+            try:
+                until(
+                    lambda: site.described()[1][0] == [3, 1], "what needs not 5", limit_seconds=60
+                )
+                assert "log directories are cordoned" in site.replan("status", wanted=2)
+                assert [site.described()[p][0] for p in (0, 2)] == [LISTS[0], LISTS[2]]
+            finally:
+                assert plane.alter_configs([lift]) == {key: Accepted()}
+            _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     site.stands_as_declared()
-
-
-def _running(site: Site) -> list[str]:
-    listed = run_tool_warm(site.kafka, "kafka-reassign-partitions", *site.flags, "--list")
-    return [line for line in listed.splitlines() if line.startswith(site.topic)]
 
 
 @pytest.mark.parametrize("version", [pytest.param("4.3.1", marks=pytest.mark.nightly), "3.9.2"])
@@ -212,20 +213,20 @@ def test_a_broker_that_stays_dead_is_replaced(
     )
     with load_on(site) as load:
         cluster.kill(3)
-        until(lambda: 3 not in site_isr(site), "3 out of the ISR", limit_seconds=60)
+        until(
+            lambda: (
+                [
+                    sorted(p.isrs)
+                    for p in partition_metadata(admin(cluster.bootstrap), "orders").values()
+                ]
+                == [[1, 2]]
+            ),
+            "3 out of the ISR",
+            limit_seconds=60,
+        )
         site.replan("plan", "-o", "plan.json", wanted=2)
         site.apply()
         account = load.close()
     assert account.errors == ()
     assert site.described() == {0: ([4, 2, 5], 4)}
     assert site.leftovers() == []
-
-
-def site_isr(site: Site) -> set[int]:
-    """The in-sync replicas of partition 0 as kafka-topics says them."""
-    text = run_tool_warm(
-        site.kafka, "kafka-topics", *site.flags, "--describe", "--topic", site.topic
-    )
-    found = re.search(r"Isr: ([\d,]+)", text)
-    assert found is not None
-    return {int(b) for b in found.group(1).split(",")}

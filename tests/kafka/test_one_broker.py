@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.commandline import start
 from tests.kafka.harness.clients import create_topic, fill, until
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
@@ -69,10 +68,8 @@ def goes_on(
     """Apply while the fault lasts so long, hold what must be true at the end, and return what was printed."""
     cluster = site.cluster
     assert isinstance(cluster, Cluster)
-    command = ["apply", "plan.json", *SETTLE, *site.flags]
     load = ProducerLoad(cluster.bootstrap, "orders", records_per_second=30, settings={"retries": 0})
-    with load:
-        process = start(command, folder=site.folder, XDG_STATE_HOME=str(site.folder))
+    with load, site.started("apply", "plan.json", *SETTLE) as process:
         try:
             until(
                 lambda: process.poll() is not None or bool(running(site)),
@@ -92,8 +89,6 @@ def goes_on(
             process.kill()
             shown, errors = process.communicate()
             raise AssertionError(f"{waited}: {shown}\n{errors}") from waited
-        finally:
-            process.kill()
         account = load.close()
     assert process.returncode == 0, f"{shown}\n{errors}"
     assert {error.code for error in account.errors} & TOO_FEW == set()

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.commandline import start
 from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import admin, partition_metadata, until
 from tests.kafka.harness.layout import Layout
@@ -42,19 +41,13 @@ class Applied:
 @contextmanager
 def applied(site: Site, *more: str) -> Iterator[Applied]:
     """Apply under a producer that sees no error; what the block does, it does while copies run."""
-    command = ["apply", "plan.json", "-v", *SETTLE, *more, *site.flags]
     found = Applied()
-    with (
-        load_on(site) as load,
-        start(command, folder=site.folder, XDG_STATE_HOME=str(site.folder)) as process,
-    ):
-        try:
-            until(lambda: copying(site, 0), "a running copy", limit_seconds=60)
-            time.sleep(LOOKED_SECONDS)
-            yield found
-            found.said = "".join(process.communicate(timeout=END_SECONDS))
-        finally:
-            process.kill()
+    command = "apply", "plan.json", "-v", *SETTLE, *more
+    with load_on(site) as load, site.started(*command) as process:
+        until(lambda: copying(site, 0), "a running copy", limit_seconds=60)
+        time.sleep(LOOKED_SECONDS)
+        yield found
+        found.said = "".join(process.communicate(timeout=END_SECONDS))
         account = load.close()
     found.code = process.returncode
     assert account.errors == ()

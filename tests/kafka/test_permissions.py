@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
-from tests.commandline import replan
+from tests.commandline import checked
 from tests.kafka.harness.clients import admin, create_topic, fill, partition_metadata, until
 from tests.kafka.secured import Secured, word_of
 
@@ -71,12 +71,10 @@ class Site:
             self.secured.properties(self.folder, user, word_of(user))
         reach = ("--bootstrap-server", self.secured.bootstrap, "--command-config", str(file))
         where = ("--journal", f"topic:{self.journal}") if journal else ()
-        done = replan(*arguments, *reach, *where, folder=self.folder)
-        said = f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        assert done.returncode == wanted, said
-        assert "Traceback" not in said
+        done = checked(*arguments, *reach, *where, folder=self.folder, wanted=wanted)
+        said = done.stdout + done.stderr
         assert word_of(user) not in said
-        return done.stdout + done.stderr
+        return said
 
     def replicas(self) -> list[int]:
         return list(partition_metadata(admin(self.secured.plain), self.topic)[0].replicas)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.commandline import replan
+from tests.commandline import checked
 from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import await_brokers, create_topic, fill, until
 from tests.kafka.harness.layout import Layout
@@ -33,10 +33,9 @@ class Site:
 
     def replan(self, *arguments: str, wanted: int) -> str:
         flags = ("--bootstrap-server", self.cluster.bootstrap)
-        done = replan(*arguments, *flags, folder=self.folder, XDG_STATE_HOME=str(self.folder))
-        shown = done.stdout + done.stderr
-        assert done.returncode == wanted, f"{arguments}: {done.returncode}\n{shown}"
-        return shown
+        state = str(self.folder)
+        done = checked(*arguments, *flags, folder=self.folder, wanted=wanted, XDG_STATE_HOME=state)
+        return done.stdout + done.stderr
 
     def declare(self, **sections: Any) -> None:
         text = yaml.safe_dump({"version": 1, **sections})

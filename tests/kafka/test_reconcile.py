@@ -4,12 +4,11 @@ import json
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from tests.commandline import replan, start
+from tests.commandline import checked, started
 from tests.kafka.harness.clients import create_topic
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
@@ -21,16 +20,10 @@ def placement(topic: str, lists: str) -> str:
     return f"version: 1\nassignments: {{{topic}: {{partitions: {{0: {lists}}}}}}}\n{POLICY}"
 
 
-@contextmanager
-def loop(folder: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
+def loop(folder: Path, *flags: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """A loop of its own, whose log is JSON."""
     words = ["reconcile", "--every", "2s", "--settle", "2", "--log-format", "json", *flags]
-    process = start(words, folder=folder)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
+    return started(words, folder=folder)
 
 
 def until(
@@ -61,24 +54,15 @@ def test_a_merged_change_a_change_by_hand_and_a_loop_that_is_killed(
             file.write_text(placement(topic, "[1, 2, 4]"))
             until(first, "round")
             until(first, "state", state="at-rest")
-            assert replan("drift", *flags, folder=tmp_path).returncode == 0
+            checked("drift", *flags, folder=tmp_path)
             first.send_signal(signal.SIGKILL)
             killed = time.monotonic()
             until(second, "state", state="at-rest")
             assert time.monotonic() - killed < 90
             hand = tmp_path / "hand.yaml"
             hand.write_text(placement(topic, "[2, 1, 4]"))
-            moved = replan(
-                "apply",
-                "-f",
-                "hand.yaml",
-                "--auto-approve",
-                "--settle",
-                "2",
-                *flags,
-                folder=tmp_path,
-            )
-            assert moved.returncode == 0, moved.stderr
+            by_hand = "apply", "-f", "hand.yaml", "--auto-approve", "--settle", "2"
+            checked(*by_hand, *flags, folder=tmp_path)
             until(second, "state", state="differs")
             second.send_signal(signal.SIGTERM)
             assert second.wait(60) == 130

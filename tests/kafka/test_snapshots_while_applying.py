@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from tests.commandline import replan
 from tests.kafka.clusters import one_jvm_cluster
-from tests.kafka.harness.clients import create_topic, fill, until
+from tests.kafka.harness.clients import create_topic, fill
 from tests.kafka.harness.layout import Layout
 from tests.kafka.test_main_job import MEGABYTE, SETTLE, Site
-from tests.kafka.test_two_machines import moving
-from tests.kafka.test_way_back import started
+from tests.kafka.test_two_machines import copying
 
 from replan.model.api import TopicPartition
 from replan.snapshots.api import read_snapshot
@@ -42,17 +41,13 @@ def test_a_drain_that_is_planned_from_it_keeps_no_list_of_a_copy(site: Site) -> 
     )
     (site.folder / "drain.yaml").write_text(DRAIN)
     applies = ("apply", "-f", "placement.yaml", "--auto-approve", *SETTLE)
-    with started(site, *applies) as applying:
-        try:
-            until(lambda: bool(moving(site)), "a running copy", limit_seconds=120)
-            site.replan("snapshot", "-o", "taken.json", wanted=0)
-            live = replan(
-                *("plan", "-f", "drain.yaml", "-o", "live.json", *site.flags), folder=site.folder
-            )
-            assert applying.poll() is None
-        finally:
-            applying.kill()
-            applying.communicate()
+    with site.started(*applies) as applying:
+        copying(site)
+        site.replan("snapshot", "-o", "taken.json", wanted=0)
+        live = replan(
+            *("plan", "-f", "drain.yaml", "-o", "live.json", *site.flags), folder=site.folder
+        )
+        assert applying.poll() is None
 
     taken = json.loads((site.folder / "taken.json").read_bytes())
     expanded = read_snapshot(site.folder / "taken.json").partition(TopicPartition("orders", 0))

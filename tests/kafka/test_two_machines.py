@@ -10,13 +10,13 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.commandline import replan, start
+from tests.commandline import checked, replan, started
 from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import until
 from tests.kafka.harness.doors import Doors
@@ -39,26 +39,22 @@ class Machine:
         self.environment = {"HOME": str(self.folder), "LOGNAME": user}
 
     def replan(self, *arguments: str, wanted: int) -> tuple[str, str]:
-        done = replan(*arguments, *self.flags, folder=self.folder, **self.environment)
-        assert done.returncode == wanted, f"{arguments}: {done.stdout}\n{done.stderr}"
-        assert "Traceback" not in done.stderr
+        words = (*arguments, *self.flags)
+        done = checked(*words, folder=self.folder, wanted=wanted, **self.environment)
         return done.stdout, done.stderr
 
-    @contextmanager
-    def started(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-        process = start([*arguments, *self.flags], folder=self.folder, **self.environment)
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.communicate()
+    def started(self, *arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
+        return started([*arguments, *self.flags], folder=self.folder, **self.environment)
 
 
 @pytest.fixture
 def site(without_journal: OneJvmCluster, tmp_path: Path) -> Site:
-    found = filled(without_journal, tmp_path)
-    (found.folder / "placement.yaml").write_text(placement(found.topic, rate=SLOW))
-    return found
+    return slowly(filled(without_journal, tmp_path))
+
+
+def slowly(site: Site) -> Site:
+    (site.folder / "placement.yaml").write_text(placement(site.topic, rate=SLOW))
+    return site
 
 
 @pytest.fixture
@@ -84,9 +80,8 @@ def test_killed_on_one_machine_it_is_resumed_on_another_with_the_address_alone(
 ) -> None:
     ann, bob = machine("ann"), machine("bob")
     with load_on(site) as load, ann.started(*begin(ann, site)) as applying:
-        until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
-        applying.send_signal(signal.SIGKILL)
-        applying.communicate()
+        copying(site)
+        kill(applying)
         assert "ann@" in bob.replan("status", wanted=2)[0]
         release(bob)
         bob.replan("resume", *SETTLE, wanted=0)
@@ -105,11 +100,10 @@ def test_a_stopped_process_that_was_taken_over_sends_nothing_when_it_continues(
 ) -> None:
     ann, bob, cy = machine("ann"), machine("bob"), machine("cy")
     with ann.started(*begin(ann, site)) as stopped:
-        until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
+        copying(site)
         _, refused = bob.replan("resume", *SETTLE, wanted=4)
         assert "ann@" in refused
-        stopped.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
+        stop_clock(stopped)
         _, taken = bob.replan("resume", *SETTLE, wanted=0)
         assert "taking over" in taken
         site.by_another_tool(1, [1, 2])
@@ -131,9 +125,8 @@ def test_throttle_clear_and_resume_after_a_kill_wait_once_for_what_may_arrive(
     """For a minute the lock is watched, and that counts; whoever resumes afterwards finds nothing to wait for."""
     ann, bob = machine("ann"), machine("bob")
     with ann.started(*begin(ann, site)) as applying:
-        until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
-        applying.send_signal(signal.SIGKILL)
-        applying.communicate()
+        copying(site)
+        kill(applying)
     _, cleared = bob.replan("throttle", "clear", wanted=0)
     assert re.search(r"no sign of life of ann@.* it is taken over in \d+ s", cleared)
     left = re.findall(
@@ -157,15 +150,13 @@ def test_a_request_that_arrives_after_the_takeover_changes_nothing(
         Doors(FIVE_BROKERS) as doors,
         one_jvm_cluster(replace(layout, own_properties=doors.properties), pytestconfig) as cluster,
     ):
-        site = filled(cluster, tmp_path)
-        (tmp_path / "placement.yaml").write_text(placement(site.topic, rate=SLOW))
+        site = slowly(filled(cluster, tmp_path))
         ann, bob = Machine(site, tmp_path, "ann"), Machine(site, tmp_path, "bob")
         ann.flags = ("--bootstrap-server", doors.of(1))
         held = doors.hold(ALTER_PARTITION_REASSIGNMENTS)
         with load_on(site) as load, ann.started(*begin(ann, site)) as stopped:
             until(held.is_set, "a request", limit_seconds=60)
-            stopped.send_signal(signal.SIGSTOP)
-            os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
+            stop_clock(stopped)
             over = time.monotonic() + held_seconds
             release(bob)
             with bob.started("resume", *SETTLE) as resuming:
@@ -208,8 +199,7 @@ def test_a_request_that_arrives_ten_minutes_late_is_named_and_taken_back(
         held = doors.hold(ALTER_PARTITION_REASSIGNMENTS)
         with load_on(site) as load, ann.started(*begin(ann, site)) as stopped:
             until(held.is_set, "a request", limit_seconds=60)
-            stopped.send_signal(signal.SIGSTOP)
-            os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
+            stop_clock(stopped)
             over = time.monotonic() + LATE_SECONDS
             release(bob)
             with bob.started("resume", *SETTLE) as resuming:
@@ -235,7 +225,7 @@ def test_a_request_that_arrives_ten_minutes_late_is_named_and_taken_back(
 def test_it_is_steered_from_another_machine(site: Site, machine: Callable[[str], Machine]) -> None:
     ann, bob = machine("ann"), machine("bob")
     with ann.started(*begin(ann, site)) as applying:
-        until(lambda: bool(moving(site)), "a running copy", limit_seconds=60)
+        copying(site)
         shown = bob.replan("status", "--over", "3s", wanted=2)[0]
         assert re.search(r"Behind by [\d,]+ messages? .* of .* %\) .*/s .* replan", shown), shown
         assert "paused, by ann@" in bob.replan("pause", wanted=0)[0]
@@ -253,6 +243,21 @@ def test_it_is_steered_from_another_machine(site: Site, machine: Callable[[str],
     site.stands_as_declared()
     assert site.leftovers() == []
     assert "nothing to steer" in bob.replan("pause", wanted=4)[1]
+
+
+def copying(site: Site) -> None:
+    until(lambda: bool(moving(site)), "a running copy", limit_seconds=150)
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
+def stop_clock(process: subprocess.Popen[str]) -> None:
+    """It does nothing until it gets SIGCONT."""
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
 
 
 def moving(site: Site) -> list[str]:

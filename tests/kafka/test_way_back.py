@@ -5,7 +5,6 @@ Cancelled, looks agree on a partition that rests for 15 s; so this waits.
 
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -13,14 +12,13 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.commandline import start
 from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import admin, create_topic, fill, partition_metadata, until
 from tests.kafka.harness.layout import FIVE_BROKERS, Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
 from tests.kafka.test_main_job import SETTLE, Site, filled, load_on, placement
-from tests.kafka.test_two_machines import moving
+from tests.kafka.test_two_machines import copying
 
 from replan.model.api import FOLLOWER_RATE
 
@@ -36,23 +34,16 @@ def site(without_journal: OneJvmCluster, tmp_path: Path) -> Site:
     return filled(without_journal, tmp_path)
 
 
-def started(site: Site, *arguments: str) -> subprocess.Popen[str]:
-    return start([*arguments, *site.flags], folder=site.folder, XDG_STATE_HOME=str(site.folder))
-
-
 def test_cancelled_in_the_middle_and_rolled_back_after_the_end_all_is_as_before(site: Site) -> None:
     before = site.described()
     (site.folder / "placement.yaml").write_text(placement(site.topic, rate="4MB/s"))
     with (
         load_on(site) as load,
-        started(site, "apply", "-f", "placement.yaml", "--auto-approve", *SETTLE) as applying,
+        site.started("apply", "-f", "placement.yaml", "--auto-approve", *SETTLE) as applying,
     ):
-        try:
-            until(lambda: bool(moving(site)), "a running copy", limit_seconds=150)
-            assert "being cancelled, by" in site.replan("cancel", wanted=0)
-            said = "".join(applying.communicate(timeout=150))
-        finally:
-            applying.kill()
+        copying(site)
+        assert "being cancelled, by" in site.replan("cancel", wanted=0)
+        said = "".join(applying.communicate(timeout=150))
         account = load.close()
     assert applying.returncode == 4, said
     assert "is cancelled" in said
@@ -94,13 +85,10 @@ def test_cancelled_in_a_phase_what_was_not_finished_goes_back(
     before = site.described()
     (site.folder / "placement.yaml").write_text(placement(site.topic, rate=rate))
     apply = ("apply", "-f", "placement.yaml", "--auto-approve", "--settle", settle)
-    with load_on(site) as load, started(site, *apply) as applying:
-        try:
-            until(lambda: phase(site.described(), behind(site)), phase.__name__, limit_seconds=240)
-            assert "being cancelled, by" in site.replan("cancel", wanted=0)
-            said = "".join(applying.communicate(timeout=240))
-        finally:
-            applying.kill()
+    with load_on(site) as load, site.started(*apply) as applying:
+        until(lambda: phase(site.described(), behind(site)), phase.__name__, limit_seconds=240)
+        assert "being cancelled, by" in site.replan("cancel", wanted=0)
+        said = "".join(applying.communicate(timeout=240))
         account = load.close()
     assert applying.returncode == 4, said
     assert account.errors == ()

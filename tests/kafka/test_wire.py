@@ -7,12 +7,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.commandline import replan
+from tests.kafka.harness.clients import seconds
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 from tests.kafka.harness.layout import free_ports
 
@@ -81,13 +82,6 @@ def fake(
         open_cluster(cluster.bootstrap, None, timeout_seconds=timeout_seconds) as connected,
     ):
         yield cluster, connected
-
-
-def seconds(act: Callable[[], object]) -> float:
-    """How long it takes."""
-    began = time.monotonic()
-    act()
-    return time.monotonic() - began
 
 
 @pytest.mark.parametrize(
@@ -430,10 +424,7 @@ def test_a_broker_that_was_not_waited_for_is_asked_again_at_once(frozen: bool) -
 
 @pytest.mark.parametrize("code", [-1, 17, 5])
 def test_a_topic_that_cannot_be_described_fails_the_reading(code: int) -> None:
-    with (
-        FakeCluster(Shape()) as cluster,
-        open_cluster(cluster.bootstrap, None, timeout_seconds=1) as connected,
-    ):
+    with fake(Shape(), timeout_seconds=1) as (cluster, connected):
         cluster.trouble.topic_errors["t00001"] = code
 
         with pytest.raises((ClusterUnreachable, ClusterRefused), match="t00001"):

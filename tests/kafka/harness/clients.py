@@ -35,6 +35,13 @@ def until(holds: Callable[[], bool], awaited: str, *, limit_seconds: float) -> N
         time.sleep(min(POLL_SECONDS + waited / 10, LONGEST_POLL_SECONDS))
 
 
+def seconds(act: Callable[[], object]) -> float:
+    """How long it takes."""
+    began = time.monotonic()
+    act()
+    return time.monotonic() - began
+
+
 def live_brokers(client: AdminClient) -> frozenset[int]:
     """The brokers that some broker's metadata lists (the fenced are not in it)."""
     try:
