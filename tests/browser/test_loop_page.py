@@ -20,7 +20,7 @@ def server() -> LoopServer:
 
 @pytest.fixture
 def url(server: LoopServer) -> Iterator[str]:
-    with server.listening(ANY) as url:
+    with serving(ANY, server.respond) as url:
         yield url
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.browser.tools import DESKTOP, NARROW, opened
 from tests.unit.reconciling.test_loop import HOUR, RULE, at, cluster, reader
 
-from replan.commands.api import ListenAddress, LoopServer
+from replan.commands.api import ListenAddress, LoopServer, serving
 from replan.model.api import BrokerId, Snapshot
 from replan.planning.api import Plan
 from replan.reconciling.api import LoopState, LoopStatus, Proposal
@@ -69,7 +69,7 @@ def test_a_broker_that_dies_is_seen_waited_for_and_replaced(
         args=(cluster(), [Release(0, placement)], 6 * HOUR, at(1, KillBroker(BrokerId(6)))),
         kwargs={"also": paced},
     )
-    with server.listening(ListenAddress("127.0.0.1", 0)) as url:
+    with serving(ListenAddress("127.0.0.1", 0), server.respond) as url:
         loop.start()
         paced.until_reached()
         waits = opened_as(

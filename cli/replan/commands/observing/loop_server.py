@@ -3,7 +3,6 @@
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
 from threading import Lock
@@ -19,7 +18,7 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 
-from replan.commands.observing.http_server import HttpResponse, ListenAddress, serving
+from replan.commands.observing.http_server import HttpResponse
 from replan.model.snapshot import Snapshot
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.plan_file import digest
@@ -71,12 +70,6 @@ class LoopServer:
         """The last one."""
         with self._lock:
             return self._status
-
-    @contextmanager
-    def listening(self, at: ListenAddress) -> Iterator[str]:
-        """Answer until the block ends; gives the URL. Raises ReplanError."""
-        with serving(at, self.respond) as url:
-            yield url
 
     def respond(self, path: str) -> HttpResponse | None:
         """The answer for a path."""

@@ -77,11 +77,13 @@ class Watching(Struct, frozen=True):
                     Proposals(self.proposals, files, once=once)
                 )
             if self.listen:
-                from replan.commands.observing.http_server import listen_address
+                from replan.commands.observing.http_server import listen_address, serving
                 from replan.commands.observing.loop_server import LoopServer
 
                 watchers.server = LoopServer(watchers.counts)
-                url = stack.enter_context(watchers.server.listening(listen_address(self.listen)))
+                url = stack.enter_context(
+                    serving(listen_address(self.listen), watchers.server.respond)
+                )
                 event("listening", f"listening at {url}", {"url": url})
             yield watchers
 
