@@ -183,7 +183,6 @@ def _leader_blacklist(merged: Merged) -> tuple[LeaderBlacklist, ...] | None:
 
 
 def _racks(merged: Merged, blacklist: str) -> tuple[RackBlacklist, ...]:
-    """The racks that a blacklist names."""
     path: KeyPath = ("blacklists", blacklist)
     return _sorted({k: d for k, d in merged.items() if d.path == path}, RackBlacklist)
 
@@ -232,7 +231,6 @@ def _both_sides(by_side: Mapping[str, int | None], others: int | None) -> int | 
 
 
 def _broker_rates(merged: Merged) -> list[tuple[BrokerId, Declaration]]:
-    """The rates of single brokers, by broker."""
     by_broker = {BrokerId(int(p[-1])): d for p, d in merged.items() if p[:-1] == BROKER_RATES_PATH}
     return sorted(by_broker.items(), key=lambda item: item[0])
 

@@ -100,7 +100,6 @@ def _properties(wanted: Any, value: Any, _schema: Schema, root: Schema) -> bool:
 
 
 def _other_properties(wanted: Any, value: Any, schema: Schema, root: Schema) -> bool:
-    """`additionalProperties`."""
     if not isinstance(value, dict):
         return True
     properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
@@ -112,7 +111,6 @@ def _other_properties(wanted: Any, value: Any, schema: Schema, root: Schema) -> 
 
 
 def _conditional(wanted: Any, value: Any, schema: Schema, root: Schema) -> bool:
-    """`if`, with `then` and `else`."""
     branch = "then" if accepts(wanted, value, root) else "else"
     return accepts(schema.get(branch, True), value, root)
 

@@ -114,7 +114,6 @@ def _run(
 
 
 def _happening(wanted: LoopOptions, stage: Simulation) -> _Happening:
-    """What is declared, and what is drawn."""
     around, faults = fault_context(stage), list[FaultSpec]()
     releases, commands = list[tuple[Release, str]](), list[tuple[TimedCommand, str]]()
     for text in wanted.faults:

@@ -44,7 +44,6 @@ def render_proposal(proposal: Proposal, by_hand: str, *, patched: bool, limit: i
 
 
 def _lists(proposal: Proposal, by_hand: str, *, patched: bool) -> str:
-    """The lists that would have to change."""
     changes = [
         (TopicPartition(topic, partition), wanted)
         for topic, of in sorted(proposal.lists.items())

@@ -131,7 +131,6 @@ def _settings(placement: Placement) -> Iterator[tuple[str, str]]:
 
 
 def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    """The values below a path, as text."""
     match value:
         case None if path.startswith("throttles.moves."):
             yield path, UNLIMITED
@@ -151,7 +150,6 @@ def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _flat_entries(path: str, value: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
-    """The values of a list of records."""
     match value:
         case (Tolerance(), *_):
             yield from _tolerances(value)
@@ -165,7 +163,6 @@ def _flat_entries(path: str, value: tuple[Any, ...]) -> Iterator[tuple[str, str]
 
 
 def _flat_one(path: str, record: Any) -> Iterator[tuple[str, str]]:
-    """The values of a record."""
     match record:
         case LastLeaders():
             written = (e if isinstance(e, int) else f"{{rack: {e}}}" for e in record.entries)
