@@ -115,6 +115,12 @@ def test_rates_by_sums_are_those_by_all_snapshots(
     assert max(row["intervals"] for row in rates) > 1
 
 
+def test_rates_are_found_of_the_first_day_that_a_clock_can_say(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path / "eu")
+    cluster.arrive(drawn(Random(0), "0001-01-01T00:00:00Z"))  # noqa: S311 - the same draws each time
+    assert cluster.find() == []
+
+
 def test_no_earlier_snapshot_is_read_but_after_a_late_one(tmp_path: Path) -> None:
     cluster, chance = Cluster(tmp_path / "eu"), Random(0)  # noqa: S311 - the same draws each time
     for moment in MOMENTS[:4]:

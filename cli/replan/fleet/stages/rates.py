@@ -146,7 +146,8 @@ def rates(work: Work) -> Mapping[str, pa.Table]:
         mine = there.numbers(work.task.shares) == work.task.share - 1
         topics = there.names.filter(pa.array(mine))
         (newest,) = sizes_between(work.lake, hour, hour, topics)
-    first = Hour(hour.cluster, hour.day - timedelta(days=WINDOW_DAYS), 0)
+    back = min(timedelta(days=WINDOW_DAYS), hour.day - date.min)  # a clock may be as wrong as that
+    first = Hour(hour.cluster, hour.day - back, 0)
     last = replace(hour, hour=hour.hour - 1)
     sums = _kept(work, first, last, topics)
     if sums is None:
