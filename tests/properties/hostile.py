@@ -35,7 +35,6 @@ from replan.applying.api import (
     Record,
     Settings,
     Verb,
-    fold,
 )
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
 from replan.model.api import (
@@ -394,7 +393,7 @@ def cancelled(made: Lab) -> bool:
 
 def plan_back(made: Lab) -> Plan | None:
     """The plan of an open application that is being cancelled, or takes one back: that of the journal."""
-    ledger = fold(made.journal.read())
+    ledger = made.ledger
     opened = ledger.application
     if opened is None or not (opened.cancelled_by or opened.takes_back):
         return None
@@ -406,7 +405,7 @@ def inbox(made: Lab, sent: Sequence[tuple[float, Verb, str]]) -> Callable[[], Se
     opened = next((r.id for r in made.journal.read() if isinstance(r, Application)), "")
 
     def arrived() -> Sequence[Command]:
-        ledger = fold(made.journal.read())
+        ledger = made.ledger
         first = opened or ("" if ledger.application is None else ledger.application.id)
         due = (
             Command(first, f"{number}", verb, rate, "bob@ops-2")
@@ -468,7 +467,7 @@ def performed(case: Case, seconds: float, *, processes: int = len(LAST_LIVES)) -
             over = no_more and clock.now() > case.over_at + GIVE_UP_SECONDS
             if kill == NEVER and (outcome.exit_code in {Exit.OK, Exit.REFUSED} or over):
                 break
-        if cancelled(made) and fold(made.journal.read()).application is None:
+        if cancelled(made) and made.ledger.application is None:
             break
         left = clock.now()
         known = journalled_throttles(made.journal.read()) | case.configured()

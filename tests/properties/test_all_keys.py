@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.profiles import count
 from tests.unit.applying.lab import Lab
 
-from replan.applying.api import as_planned_from, fold
+from replan.applying.api import as_planned_from
 from replan.errors import BadPlacement, UnsafePlan
 from replan.model.api import Placement, Rates, Snapshot, TopicPartition
 from replan.placement_file.api import Source, fastest_parser, load_sources
@@ -344,7 +344,7 @@ def test_stages_within_limits_come_to_the_end_of_the_whole_plan(
         assert stages <= 3 * (whole.steps + 2), "it comes to an end"
         lab = Lab(plane, clock, made)
         assert lab.apply().exit_code is made.left_out
-        seen = as_planned_from(lab.plane.observe(), fold(lab.journal.read()))
+        seen = as_planned_from(lab.plane.observe(), lab.ledger)
     left = make_plan(free, seen, rates=RATES)
     refused = {r.partition.topic for r in (*whole.refusals, *made.refusals)}
     assert refused or left.empty, dumps(left)
@@ -363,7 +363,7 @@ def test_it_harms_nobody_and_arrives(world: World) -> None:
     lab = Lab(SimulatedControlPlane(cluster_of(seen), clock), clock, made)
     outcome = lab.apply()
     assert outcome.exit_code is made.left_out, outcome
-    ended = as_planned_from(lab.plane.observe(), fold(lab.journal.read()))
+    ended = as_planned_from(lab.plane.observe(), lab.ledger)
     again = make_plan(asked, ended, rates=RATES)
     if made.refusals:  # what was refused may have become possible
         refused = {r.partition.topic for r in made.refusals}

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tests.properties.hostile import Case, as_found, cases
 from tests.unit.applying.lab import Boundary, Killed, Lab
 
-from replan.applying.api import Outcome, RunningCopies, Settings, fold
+from replan.applying.api import Outcome, RunningCopies, Settings
 from replan.errors import ClusterUnreachable, Exit, Held
 from replan.model.api import Replicas, TopicPartition
 from replan.planning.api import Broken, throttles_are_known
@@ -46,7 +46,7 @@ def test_what_is_given_up_does_not_take_effect_later(
 ) -> None:
     before = throttles_of(case.stage.cluster)
     made = begun(case, *lives)
-    assume(fold(made.journal.read()).application is not None)
+    assume(made.ledger.application is not None)
     outcome = given_up(made, copies)
     assume(outcome is not None)
     restored = outcome is not None and outcome.exit_code is Exit.OK
@@ -68,7 +68,7 @@ def begun(case: Case, effects: int, more: int, late: WriteKind) -> Lab:
     made = Lab(SimulatedControlPlane(stage, clock), clock, case.plan, settings=limits)
     with suppress(Killed, Held, ClusterUnreachable):
         made.apply(boundary=Boundary(kill_after=effects))
-    if fold(made.journal.read()).application is not None:
+    if made.ledger.application is not None:
         made.plane.inject(LoseRequests(late, 1, LATE))
         with suppress(Killed, Held, ClusterUnreachable):
             made.apply(boundary=Boundary(kill_after=more))

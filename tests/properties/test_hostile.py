@@ -38,7 +38,6 @@ from replan.applying.api import (
     Result,
     SavedRate,
     Settings,
-    fold,
 )
 from replan.errors import Exit
 from replan.model.api import (
@@ -185,7 +184,7 @@ def left_running(case: Case, run: Run) -> Iterator[Broken]:
 
     A target whose new replicas are in sync may run on: Kafka waits for a replica that was there before and is away.
     """
-    ledger = fold(run.lab.journal.read())
+    ledger = run.lab.ledger
     if ledger.application is not None:
         return
     known = {r.partition: r.left for r in ledger.records.values() if isinstance(r, Order)}
@@ -448,7 +447,7 @@ def not_ended(
         return
     last = run.outcomes[-1]
     moves = {m.partition: m for m in case.plan.moves}
-    opened = fold(run.lab.journal.read()).application
+    opened = run.lab.ledger.application
     over = cancelled(run.lab) and opened is None
     begins_nothing = over or (opened is not None and bool(opened.cancelled_by))
     for result in last.partitions:

@@ -10,6 +10,7 @@ from tests.profiles import by_profile
 from replan.applying.api import (
     Command,
     Journal,
+    Ledger,
     MemoryJournal,
     Outcome,
     Progress,
@@ -19,6 +20,8 @@ from replan.applying.api import (
     Verb,
     abandon_application,
     apply_plan,
+    clear_throttles,
+    fold,
     none_arrived,
 )
 from replan.model.api import (
@@ -212,6 +215,26 @@ class Lab:
         return abandon_application(
             plane, plane, journal, clock, settings=self.settings, copies=copies
         )
+
+    def clear(
+        self,
+        report: Callable[[str], None] | None = None,
+        silent_since: float | None = None,
+    ) -> Outcome:
+        """Restore what throttles were before."""
+        return clear_throttles(
+            self.plane,
+            self.plane,
+            self.journal,
+            self.clock,
+            settings=self.settings,
+            report=report,
+            silent_since=silent_since,
+        )
+
+    @property
+    def ledger(self) -> Ledger:
+        return fold(self.journal.read())
 
     def stop_at(self, seconds: float) -> Callable[[], bool]:
         """A person presses ^C at this second."""

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.builders import CLUSTER_ID
 from tests.unit.applying.lab import Boundary, Killed, Lab, MortalWriter, T
-from tests.unit.applying.test_steering import at, ledger_of
+from tests.unit.applying.test_steering import at
 from tests.unit.applying.three_moves import MOVES, three_moves
 
 from replan.applying.api import (
@@ -51,19 +51,19 @@ def cancelled_at(
 
 def resumed(made: Lab, boundary: Boundary | None = None) -> Outcome:
     """Another process goes on with what is open."""
-    ledger = ledger_of(made)
+    ledger = made.ledger
     assert ledger.application is not None
     plan = loads(ledger.plan_text(ledger.application.id), "journal")
     return made.apply(plan, boundary=boundary, verb=Verb.RESUME)
 
 
 def applications(made: Lab) -> list[Application]:
-    return [r for r in ledger_of(made).records.values() if isinstance(r, Application)]
+    return [r for r in made.ledger.records.values() if isinstance(r, Application)]
 
 
 def finished(made: Lab) -> set[TopicPartition]:
     """What the journal says of the first application."""
-    kept = unpacked(ledger_of(made), applications(made)[0])
+    kept = unpacked(made.ledger, applications(made)[0])
     return set() if kept is None else {o.partition for o in kept.origins() if o.done}
 
 
@@ -89,7 +89,7 @@ def test_whoever_resumes_learns_that_it_was_cancelled_meanwhile_and_one_that_was
     again = three_moves()
     with pytest.raises(Killed):
         cancelled_at(again, COPYING, Boundary(kill_after=12))
-    assert ledger_of(again).application is not None
+    assert again.ledger.application is not None
     assert resumed(again).exit_code is Exit.OK
 
 
@@ -142,11 +142,11 @@ def test_a_copy_that_is_being_cancelled_by_itself_is_part_of_neither_the_copied_
 ):
     made = three_moves()
     made.apply(stop=made.stop_at(COPYING))
-    own = ledger_of(made).open[MOVES[0].partition]
+    own = made.ledger.open[MOVES[0].partition]
     assert own.expanding
-    before = watched(made.plan, ledger_of(made), made.plane).progress.volume()
+    before = watched(made.plan, made.ledger, made.plane).progress.volume()
     made.journal.append([replace(own, asked=LastRequest(RequestKind.CANCEL, own.original))])
-    after = watched(made.plan, ledger_of(made), made.plane).progress.volume()
+    after = watched(made.plan, made.ledger, made.plane).progress.volume()
     assert before.total_bytes - after.total_bytes == MOVES[0].copies_bytes
     assert after.copied_bytes <= before.copied_bytes
 
@@ -173,7 +173,7 @@ def test_killed_after_any_effect_of_a_cancel_whoever_resumes_comes_to_the_same_e
     before = made.configs()
     with pytest.raises(Killed):
         cancelled_at(made, seconds, Boundary(kill_after=effect))
-    opened = ledger_of(made).application
+    opened = made.ledger.application
     if opened is None:  # its last effect, the record of the end, is there
         assert effect == effects_of(seconds)
     elif not (opened.cancelled_by or opened.takes_back):  # nobody had obeyed yet
@@ -182,7 +182,7 @@ def test_killed_after_any_effect_of_a_cancel_whoever_resumes_comes_to_the_same_e
         assert resumed(made).exit_code is Exit.OK
     assert is_back(made)
     assert made.configs() == before
-    assert ledger_of(made).application is None
+    assert made.ledger.application is None
 
 
 def test_the_same_plan_is_refused_while_it_is_being_cancelled_and_applied_afterwards() -> None:
@@ -238,7 +238,7 @@ def test_given_up_its_throttles_are_gone_and_copies_are_as_somebody_says(
     outcome = made.abandon(copies)
     assert (outcome.exit_code, outcome.ending) == (Exit.OK, Ending.RESTORED)
     assert made.configs() == before
-    assert ledger_of(made).application is None
+    assert made.ledger.application is None
     made.clock.sleep(120)
     for move in (MOVES[0], MOVES[2]):
         found = made.partition(move)
@@ -364,11 +364,11 @@ def test_killed_with_a_journal_file_another_process_takes_the_file_and_comes_to_
     with FileJournal(file, CLUSTER_ID) as made.journal, pytest.raises(Killed):
         cancelled_at(made, COPYING, Boundary(kill_after=effect))
     with FileJournal(file, CLUSTER_ID) as made.journal:
-        opened = ledger_of(made).application
+        opened = made.ledger.application
         if opened is not None:
             cancelled = opened.cancelled_by or opened.takes_back
             outcome = resumed(made) if cancelled else made.apply(verb=Verb.CANCEL)
             assert outcome.exit_code is Exit.OK
         assert is_back(made)
         assert made.configs() == before
-        assert ledger_of(made).application is None
+        assert made.ledger.application is None

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.builders import brokers, move, state
+from tests.unit.applying.journal.records import begun
 from tests.unit.applying.lab import plan_of
 
 from replan.applying.api import (
@@ -122,16 +123,12 @@ def came_into(decision: Decision, phase: type[Phase]) -> list[int]:
 
 
 def own(planned: Move, kind: RequestKind, *listed: int, status: Status = Status.OPEN) -> MoveRecord:
-    return MoveRecord(
-        "a-1",
-        planned.partition,
-        planned.topic_id,
-        planned.original,
-        planned.target,
-        status,
-        LastRequest(kind, replicas(*listed), confirmed=True),
-        (replicas(*listed),),
-        Reached.EXPANDED,
+    return begun(
+        planned,
+        status=status,
+        asked=LastRequest(kind, replicas(*listed), confirmed=True),
+        past=(replicas(*listed),),
+        reached=Reached.EXPANDED,
     )
 
 

@@ -8,7 +8,7 @@ from tests.builders import FILE, brokers, placement, state
 from tests.readings import find_drift
 from tests.unit.applying.lab import MB, Lab, lab
 
-from replan.applying.api import ListsLeft, Order, fold
+from replan.applying.api import ListsLeft, Order
 from replan.errors import Exit
 from replan.model.api import (
     MIN_INSYNC_REPLICAS,
@@ -41,7 +41,7 @@ def begun() -> Lab:
 
 def seen(made: Lab) -> Snapshot:
     """What the next command plans from."""
-    return replace(made.plane.observe(), remembered=fold(made.journal.read()).remembered())
+    return replace(made.plane.observe(), remembered=made.ledger.remembered())
 
 
 def planned(made: Lab, asked: Placement) -> Plan:

@@ -28,7 +28,6 @@ from replan.applying.api import (
     Settings,
     StepRecord,
     Verb,
-    fold,
 )
 from replan.errors import Exit
 from replan.kafka.api import entry, record_of
@@ -147,9 +146,9 @@ def killed(
     with process(kept, cluster_id) as found.journal:
         example = OF_KINDS.get(name)
         if example is not None and example.kind is not None and boundary.log[-1] == example.request:
-            assert [*fold(found.journal.read()).steps], "what is asked for is written down first"
+            assert [*found.ledger.steps], "what is asked for is written down first"
         assert found.apply().exit_code is Exit.OK
-        left = fold(found.journal.read())
+        left = found.ledger
         opened = [r for r in found.journal.read() if isinstance(r, Application)]
     assert left.application is None
     assert not left.throttles
@@ -246,10 +245,10 @@ def test_a_cancel_that_is_killed_goes_on_and_ends_as_one_that_is_not(kind: str) 
     whole = half_way()
     cancel(whole, Boundary())
     for boundary, made in killed_anywhere(half_way, cancel):
-        if fold(made.journal.read()).application is not None:
+        if made.ledger.application is not None:
             cancel(made, Boundary())
         assert (end_of(made), statuses(made)) == (end_of(whole), statuses(whole)), boundary
-        assert not fold(made.journal.read()).throttles
+        assert not made.ledger.throttles
 
 
 def cancel(made: Lab, boundary: Boundary) -> None:
@@ -258,5 +257,5 @@ def cancel(made: Lab, boundary: Boundary) -> None:
 
 def statuses(made: Lab) -> list[tuple[str, str]]:
     """Of what the journal says, by what it is about."""
-    kept = fold(made.journal.read()).records
+    kept = made.ledger.records
     return sorted((repr(key), r.status) for key, r in kept.items() if isinstance(r, StepRecord))

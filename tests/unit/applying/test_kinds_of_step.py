@@ -20,7 +20,6 @@ from replan.applying.api import (
     Originals,
     RecoveryRecord,
     ending_records,
-    fold,
     open_application_view,
     unpacked,
 )
@@ -44,7 +43,7 @@ def alone(kind: AnyKind) -> Lab:
 
 def steps_of(kind: AnyKind, made: Lab) -> int:
     """How many steps of the kind have not ended, by the journal."""
-    return len(kind.pending(Job.of(made.plan, made.settings), fold(made.journal.read())))
+    return len(kind.pending(Job.of(made.plan, made.settings), made.ledger))
 
 
 @ALONE
@@ -83,7 +82,7 @@ def test_it_is_applied_once_and_applied_again_where_it_was_undone(kind: AnyKind)
 def test_a_plan_back_knows_that_it_was_applied(kind: AnyKind) -> None:
     made = alone(kind)
     made.apply()
-    ledger = fold(made.journal.read())
+    ledger = made.ledger
     [application] = ledger.applications(digest(made.plan))
     kept = unpacked(ledger, application)
     assert kept is not None
@@ -101,7 +100,7 @@ def test_its_plan_says_enough_of_the_cluster_to_be_rehearsed(kind: AnyKind) -> N
 def test_status_says_that_it_waits(kind: AnyKind) -> None:
     made = alone(kind)
     made.apply(stop=lambda: True)
-    open_now = open_application_view(fold(made.journal.read()), made.plan, None, NOT_LOOKED_UP)
+    open_now = open_application_view(made.ledger, made.plan, None, NOT_LOOKED_UP)
     assert open_now is not None
     assert len(open_now.unfinished) > 0
 
@@ -111,7 +110,7 @@ def test_of_an_ended_application_only_what_is_lost_stays_written_down(kind: AnyK
     made = alone(kind)
     seconds = 4 if kind.copies else 1  # a throttle is set first
     made.apply(stop=made.stop_at(made.clock.now() + seconds))
-    ledger = fold(made.journal.read())
+    ledger = made.ledger
     assert ledger.application is not None
     assert list(ledger.steps)
     over = ending_records(

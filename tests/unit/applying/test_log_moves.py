@@ -19,7 +19,6 @@ from replan.applying.api import (
     Result,
     RunningCopies,
     Verb,
-    fold,
     unpacked,
 )
 from replan.errors import Exit, Held
@@ -83,7 +82,7 @@ def test_nothing_is_copied_for_a_replica_that_lies_there_already_and_no_way_back
     assert has_left(found)
     (ended,) = (r for r in found.journal.read() if isinstance(r, Application))
     assert ended.bytes == 2 * 20 * MB  # of the move, and of the other replica
-    kept = unpacked(fold(found.journal.read()), ended)
+    kept = unpacked(found.ledger, ended)
     assert kept is not None
     assert kept.within == [f"{TOPIC}-0"]
 
@@ -138,7 +137,7 @@ def test_a_copy_that_arrives_while_its_application_is_given_up_is_named_or_ended
 
     with pytest.raises(Held, match=f"{TOPIC}-0"):
         found.abandon(RunningCopies.REFUSED)
-    assert fold(found.journal.read()).application is not None
+    assert found.ledger.application is not None
     outcome = found.abandon(RunningCopies.CANCELLED)
     assert [r.result for r in outcome.log_moves] == [Result.RUNNING, Result.RUNNING]
     found.clock.sleep(120)

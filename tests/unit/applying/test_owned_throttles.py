@@ -5,7 +5,6 @@ import json
 from msgspec.structs import replace
 from tests.unit.applying.examples import leaving_a_directory
 from tests.unit.applying.test_cancelling import COPYING
-from tests.unit.applying.test_steering import ledger_of
 from tests.unit.applying.three_moves import three_moves
 
 from replan.applying.api import (
@@ -35,7 +34,7 @@ from replan.simulator.api import KillBroker
 def test_replans_own_throttles_are_apart_from_others_with_what_was_before() -> None:
     made = three_moves()
     made.apply(stop=made.stop_at(COPYING))
-    found = owned_throttles(made.plane.observe(), ledger_of(made))
+    found = owned_throttles(made.plane.observe(), made.ledger)
     rate = SettingName(ConfigScope.BROKER, "5", FOLLOWER_RATE)
     assert [f for f in found if f.setting == rate] == [
         OwnedThrottle(rate, "5000000", Owner.COPIES, "9000000")
@@ -57,9 +56,9 @@ def test_what_is_restored_between_a_look_and_the_reading_of_the_journal_is_not_s
     made = three_moves()
     made.apply(stop=made.stop_at(COPYING))
     seen = made.plane.observe()
-    before = unknown_throttles(seen, ledger_of(made))
+    before = unknown_throttles(seen, made.ledger)
     made.apply()
-    ledger = ledger_of(made)
+    ledger = made.ledger
     found = unknown_throttles(seen, ledger)
     assert len(found) > len(before)
     left = nobodys(throttles_seen_twice(seen, made.plane.observe, ledger))
@@ -74,7 +73,7 @@ def test_a_rate_on_a_broker_that_is_down_is_shown_as_it_was_set() -> None:
     made.apply(stop=made.stop_at(COPYING))
     made.plane.inject(KillBroker(BrokerId(5)))
     made.clock.sleep(30)
-    found = owned_throttles(made.plane.observe(), ledger_of(made))
+    found = owned_throttles(made.plane.observe(), made.ledger)
     rate = SettingName(ConfigScope.BROKER, "5", FOLLOWER_RATE)
     assert OwnedThrottle(rate, "5000000", Owner.SILENT, "9000000") in found
     assert "the broker is down; before: 9 MB/s" in render_throttles(found, "now")
@@ -85,7 +84,7 @@ def test_the_rate_of_copies_between_log_directories_is_listed_with_whose_it_is()
     found.apply(stop=found.stop_at(2.0))
     (rate,) = [
         f
-        for f in owned_throttles(found.plane.observe(), ledger_of(found))
+        for f in owned_throttles(found.plane.observe(), found.ledger)
         if f.setting.key == LOG_DIRS_RATE
     ]
     assert (rate.setting.name, rate.value, rate.owner) == ("4", "10000000", Owner.COPIES)
@@ -98,15 +97,15 @@ def test_what_is_declared_to_stay_is_replans_own_as_long_as_it_has_that_value() 
     stays = ThrottleSetting.of(rate, before=None, after="7000000")
     made.plan = replace(made.plan, moves=(), standing=(stays,))
     made.apply()
-    found = owned_throttles(made.plane.observe(), ledger_of(made))
+    found = owned_throttles(made.plane.observe(), made.ledger)
     assert OwnedThrottle(rate, "7000000", Owner.DECLARED) in found
     assert rate.name not in {
-        t.setting.name for t in unknown_throttles(made.plane.observe(), ledger_of(made))
+        t.setting.name for t in unknown_throttles(made.plane.observe(), made.ledger)
     }
     made.plane.alter_configs(
         [broker_change(BrokerId(3), FOLLOWER_RATE, ConfigOperation.SET, "8000000")]
     )
-    found = owned_throttles(made.plane.observe(), ledger_of(made))
+    found = owned_throttles(made.plane.observe(), made.ledger)
     assert OwnedThrottle(rate, "8000000", Owner.OTHER) in found
 
 

@@ -23,7 +23,6 @@ from replan.applying.api import (
     Status,
     Verb,
     evidence_differs,
-    fold,
     lost_records,
     probe,
 )
@@ -111,7 +110,7 @@ def test_killed_and_then_cancelled_it_elects_nobody_by_itself(
         return made
 
     for boundary, made in killed_anywhere(troubled):
-        left = fold(made.journal.read())
+        left = made.ledger
         if left.application is not None and left.steps_of(RecoveryRecord):
             outcome = cancelled(made)
             ended = (outcome.exit_code, len(outcome.kept))

@@ -7,7 +7,7 @@ from tests.builders import move, state
 from tests.unit.applying.examples import OF_KINDS
 from tests.unit.applying.lab import MB, Boundary, Lab, lab
 
-from replan.applying.api import Outcome, RepeatedRefusal, believed, fold, repeated_refusals
+from replan.applying.api import Outcome, RepeatedRefusal, believed, repeated_refusals
 from replan.errors import Exit
 from replan.model.api import Accepted, Answer, MoveThrottle, OutcomeUnknown, Rejected
 
@@ -43,7 +43,7 @@ def test_what_is_refused_for_a_moment_is_done_all_the_same(step: str) -> None:
 def test_what_is_refused_again_and_again_ends_as_refused(step: str) -> None:
     outcome, made = performed(STEPS[step](), 10_000)
     assert outcome.exit_code is Exit.REFUSED
-    assert not fold(made.journal.read()).open
+    assert not made.ledger.open
 
 
 @pytest.mark.parametrize(

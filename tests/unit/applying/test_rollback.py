@@ -8,7 +8,6 @@ from tests.builders import move, snapshot, state
 from tests.profiles import examples
 from tests.unit.applying.lab import Lab, lab
 from tests.unit.applying.test_cancelling import COPYING, applications, cancelled_at
-from tests.unit.applying.test_steering import ledger_of
 from tests.unit.applying.three_moves import MOVES, stands_at_the_target, three_moves
 
 from replan.applying.api import before
@@ -32,7 +31,7 @@ from replan.planning.api import (
 
 
 def back(made: Lab, to: str | None = None) -> Plan:
-    return way_back(before(ledger_of(made), to), made.plane.observe())
+    return way_back(before(made.ledger, to), made.plane.observe())
 
 
 def is_as_before(made: Lab) -> bool:

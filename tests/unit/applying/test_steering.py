@@ -28,7 +28,6 @@ from replan.applying.api import (
     Status,
     Verb,
     after_commands,
-    fold,
     for_application,
     kept_rates,
     open_application_view,
@@ -74,7 +73,7 @@ def at(made: Lab, *sent: tuple[float, Verb, str]) -> Inbox:
     """The inbox of a run to which these are sent: when, what, and which rate."""
 
     def arrived() -> Sequence[Command]:
-        ledger = fold(made.journal.read())
+        ledger = made.ledger
         opened = "" if ledger.application is None else ledger.application.id
         due = (
             Command(opened, f"{number}", verb, rate, BOB)
@@ -87,7 +86,7 @@ def at(made: Lab, *sent: tuple[float, Verb, str]) -> Inbox:
 
 
 def begun(made: Lab) -> set[TopicPartition]:
-    return set(fold(made.journal.read()).owned)
+    return set(made.ledger.owned)
 
 
 def rates(made: Lab) -> set[str]:
@@ -97,10 +96,6 @@ def rates(made: Lab) -> set[str]:
         for key, value in settings.items()
         if scope is ConfigScope.BROKER and key in {LEADER_RATE, FOLLOWER_RATE}
     }
-
-
-def ledger_of(made: Lab) -> Ledger:
-    return fold(made.journal.read())
 
 
 def test_paused_what_has_begun_ends_and_nothing_new_begins_until_it_is_resumed() -> None:
@@ -193,7 +188,7 @@ def test_killed_at_any_boundary_it_was_obeyed_exactly_if_it_was_acknowledged(
     sent = ((3, Verb.THROTTLE, str(FAST)), (6, Verb.PAUSE, ""))
     with pytest.raises(Killed):
         made.apply(boundary=dies(crossing), arrived=at(made, *sent))
-    ledger = ledger_of(made)
+    ledger = made.ledger
     if ledger.application is not None:
         answered = {r.verb for r in ledger.records.values() if isinstance(r, Command)}
         assert (Verb.PAUSE in answered) == (ledger.application.paused_by == BOB)
@@ -207,19 +202,19 @@ def test_killed_at_any_boundary_it_was_obeyed_exactly_if_it_was_acknowledged(
 def test_whoever_takes_over_forgets_what_was_sent_to_the_process_before() -> None:
     made = two_copies()
     made.apply(stop=lambda: True)
-    opened = ledger_of(made).application
+    opened = made.ledger.application
     assert opened is not None
     late = Command(opened.id, "01", Verb.PAUSE, sender=BOB)
     done = Command(opened.id, "00", Verb.PAUSE, sender=BOB, obeyed_by="ann")
     made.journal.append([late, done])
-    assert taken_over(ledger_of(made), made.settings, None) == (Forget(late.key),)
+    assert taken_over(made.ledger, made.settings, None) == (Forget(late.key),)
 
 
 def test_whoever_takes_over_keeps_throttles_where_the_process_before_was_to() -> None:
     made = two_copies()
     made.settings = replace(made.settings, preserve_throttles=True)
     made.apply(stop=lambda: True)
-    ledger = ledger_of(made)
+    ledger = made.ledger
     after = ledger.after(taken_over(ledger, Settings(slots_per_broker=3), None)).application
     assert after is not None
     assert (after.keep_throttles, after.slots) == (True, 3)
@@ -228,7 +223,7 @@ def test_whoever_takes_over_keeps_throttles_where_the_process_before_was_to() ->
 def test_only_what_was_sent_to_the_open_application_and_waits_is_obeyed() -> None:
     made = two_copies()
     made.apply(stop=lambda: True)
-    opened = ledger_of(made).application
+    opened = made.ledger.application
     assert opened is not None
     waits = Command(opened.id, "01", Verb.PAUSE, sender=BOB)
     obeyed = replace(waits, obeyed_by="ann")
@@ -242,7 +237,7 @@ def test_status_waits_by_the_settings_of_the_process_at_work() -> None:
     assert NoSlot in kinds_of_waits(made)
     made.settings = Settings(owner="cy@ops-3", slots_per_broker=4, settle_seconds=30)
     made.apply(stop=made.stop_at(4))
-    opened = ledger_of(made).application
+    opened = made.ledger.application
     assert opened is not None
     assert (opened.slots, opened.settle) == (4, 30)
     assert NoSlot not in kinds_of_waits(made)
@@ -257,29 +252,29 @@ def others_named(made: Lab, ledger: Ledger, read: Ledger) -> set[TopicPartition]
 def test_what_replan_began_since_the_journal_was_read_is_not_said_to_be_other_tools() -> None:
     made = two_copies(slots=1)
     opened_only(made)
-    before = ledger_of(made)
+    before = made.ledger
     made.apply(stop=made.stop_at(made.clock.now() + 8))
-    assert P0 in ledger_of(made).open
+    assert P0 in made.ledger.open
     assert others_named(made, before, read=before) == {P0}
-    assert others_named(made, before, read=ledger_of(made)) == set()
+    assert others_named(made, before, read=made.ledger) == set()
 
 
 def test_a_copy_of_replan_that_runs_on_after_its_end_is_not_said_to_be_another_tools() -> None:
     made = two_copies(slots=1)
     made.apply(stop=made.stop_at(8))
-    own = ledger_of(made).open[P0]
+    own = made.ledger.open[P0]
     made.journal.append([replace(own, status=Status.DONE)])
     assert NoSlot in kinds_of_waits(made)
-    assert others_named(made, ledger_of(made), read=ledger_of(made)) == set()
+    assert others_named(made, made.ledger, read=made.ledger) == set()
 
 
 def kinds_of_waits(made: Lab) -> set[type[object]]:
-    found = watched(made.plan, ledger_of(made), made.plane)
+    found = watched(made.plan, made.ledger, made.plane)
     return {type(hold) for hold in found.waits.values()}
 
 
 def said_by_status(made: Lab, process: str | None) -> list[str]:
-    ledger = ledger_of(made)
+    ledger = made.ledger
     waits = watched(made.plan, ledger, made.plane, made.clock.now()).waits
     found = open_application_view(ledger, made.plan, process, waits)
     assert found is not None
@@ -289,7 +284,7 @@ def said_by_status(made: Lab, process: str | None) -> list[str]:
 def opened_only(made: Lab, **steered_by: str) -> None:
     """Open the application, and begin nothing."""
     made.apply(stop=lambda: True)
-    opened = ledger_of(made).application
+    opened = made.ledger.application
     assert opened is not None
     made.journal.append([replace(opened, **steered_by)])
     assert not begun(made)
@@ -409,7 +404,7 @@ def test_rates_of_single_brokers_are_changed_by_side_and_restored_at_the_end() -
     seen = set[tuple[str, str, str]]()
 
     def arrived() -> Sequence[Command]:
-        ledger = ledger_of(made)
+        ledger = made.ledger
         command = Command(
             ledger.application_id, "1", Verb.THROTTLE, sent.rate, BOB, brokers=sent.brokers
         )
@@ -463,13 +458,13 @@ def test_a_refused_command_says_who_refused_it_and_those_beside_it_are_obeyed() 
     own = (BrokerRates(BrokerId(4), "0", "unlimited"),)
 
     def arrived() -> Sequence[Command]:
-        opened = ledger_of(made).application_id
+        opened = made.ledger.application_id
         wrong = Command(opened, "1", Verb.THROTTLE, str(FAST), BOB, brokers=own)
         sent = (wrong, Command(opened, "2", Verb.PAUSE, sender=BOB))
-        return [c for c in sent if c.key not in ledger_of(made).records]
+        return [c for c in sent if c.key not in made.ledger.records]
 
     made.apply(arrived=arrived, stop=made.stop_at(5))
-    ledger = ledger_of(made)
+    ledger = made.ledger
     answers = [r for r in ledger.records.values() if isinstance(r, Command)]
     assert [(c.id, c.refused, c.obeyed_by) for c in answers] == [
         ("1", True, "ann@ops-1"),

@@ -29,7 +29,6 @@ from replan.applying.api import (
     SavedRate,
     Settings,
     clear_throttles,
-    fold,
     open_plan,
     unpacked,
 )
@@ -222,15 +221,7 @@ def test_throttle_clear_after_a_kill_takes_85_seconds_with_the_minute_of_watchin
         made.apply(boundary=Boundary(kill_after=3))
     killed, told = made.clock.now(), list[str]()
     made.clock.sleep(60)
-    cleared = clear_throttles(
-        made.plane,
-        made.plane,
-        made.journal,
-        made.clock,
-        settings=made.settings,
-        report=told.append,
-        silent_since=killed,
-    )
+    cleared = made.clear(report=told.append, silent_since=killed)
     assert cleared.exit_code is Exit.OK
     assert killed + 85 <= made.clock.now() <= killed + 90
     assert told[0].startswith("restored; for ")
@@ -251,14 +242,7 @@ def test_whoever_resumes_after_throttle_clear_need_not_wait_again_for_what_may_a
         made.apply(boundary=Boundary(kill_after=5))
     killed = made.clock.now()
     made.clock.sleep(60)
-    clear_throttles(
-        made.plane,
-        made.plane,
-        made.journal,
-        made.clock,
-        settings=made.settings,
-        silent_since=killed,
-    )
+    made.clear(silent_since=killed)
     cleared = made.clock.now()
     assert cleared - killed <= 86
     assert outcome_text(made.apply()) == "1 done"
@@ -286,14 +270,7 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
     made = lab([state([1, 2, 3], size=500 * MB)], [long], throttle=SLOW)
     before, told = made.configs(), list[str]()
     made.apply(stop=made.stop_at(5))
-    kept = clear_throttles(
-        made.plane,
-        made.plane,
-        made.journal,
-        made.clock,
-        settings=made.settings,
-        report=told.append,
-    )
+    kept = made.clear(report=told.append)
     assert (kept.exit_code, outcome_text(kept)) == (
         Exit.OK,
         "throttles set by replan: restored, except for running copies: orders-0",
@@ -303,9 +280,7 @@ def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_need
     ]
     assert made.configs()[ConfigScope.TOPIC, "orders"][FOLLOWER_REPLICAS] == "0:4"
     made.clock.sleep(600)
-    cleared = clear_throttles(
-        made.plane, made.plane, made.journal, made.clock, settings=made.settings
-    )
+    cleared = made.clear()
     assert outcome_text(cleared) == "throttles set by replan: all restored to what was there before"
     assert made.configs() == before
 
@@ -431,16 +406,16 @@ def test_the_order_before_a_blacklist_is_remembered_and_forgotten_when_it_stands
     away, back = move([1, 2, 3], [2, 3, 1]), move([2, 3, 1], [1, 2, 3])
     made = lab([state([1, 2, 3], size=MB)], [away], remember=[away.partition])
     made.apply()
-    ledger = fold(made.journal.read())
+    ledger = made.ledger
     assert ledger.remembered()[away.partition].order == replicas(1, 2, 3)
     made.apply(plan_of([back]))
-    assert fold(made.journal.read()).remembered() == {}
+    assert made.ledger.remembered() == {}
 
 
 def test_a_closed_application_leaves_its_own_record_and_the_way_back() -> None:
     made = lab([state([1, 2, 3], size=MB)], [GROW], throttle=FAST)
     made.apply()
-    ledger = fold(made.journal.read())
+    ledger = made.ledger
     closed, kept = ledger.records.values()
     assert isinstance(closed, Application)
     assert isinstance(kept, OriginalsChunk)
@@ -575,7 +550,7 @@ def test_abandon_and_clear_need_no_plan_that_they_can_read() -> None:
             if isinstance(r, PlanChunk)
         ]
     )
-    clear_throttles(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
+    made.clear()
     assert made.configs()[ConfigScope.TOPIC, "orders"][FOLLOWER_REPLICAS] == "0:4"
     outcome = made.abandon()
     assert outcome.exit_code is Exit.OK
@@ -585,11 +560,11 @@ def test_abandon_and_clear_need_no_plan_that_they_can_read() -> None:
 def test_abandon_stays_until_the_last_request_can_no_longer_arrive() -> None:
     made = lab([state([1, 2, 3], size=50 * MB)], [GROW])
     made.plane.schedule((At(0, LoseRequests(WriteKind.REASSIGN, 1, 60.0)),))
-    made.apply(stop=lambda: bool(fold(made.journal.read()).owned))
+    made.apply(stop=lambda: bool(made.ledger.owned))
     began = made.clock.now()
     made.abandon()
     assert made.clock.now() - began >= made.settings.quarantine_seconds
-    assert fold(made.journal.read()).application is None
+    assert made.ledger.application is None
     assert made.partition(GROW).replicas == GROW.expanded
 
 
@@ -621,16 +596,16 @@ def test_abandon_is_the_way_out_where_two_applications_are_open() -> None:
     outcome = made.abandon()
     assert outcome.exit_code is Exit.OK
     assert made.configs() == before
-    kept = fold(made.journal.read())
+    kept = made.ledger
     assert kept.application is None
     assert {type(record) for record in kept.records.values()} == {Application, OriginalsChunk}
 
 
 def test_another_machine_finds_the_plan_in_the_journal() -> None:
     made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
-    assert open_plan(fold(made.journal.read())) is None
+    assert open_plan(made.ledger) is None
     made.apply(stop=made.stop_at(5))
-    assert open_plan(fold(made.journal.read())) == made.plan
+    assert open_plan(made.ledger) == made.plan
 
 
 def test_throttle_clear_says_what_a_dead_broker_still_has() -> None:
@@ -638,9 +613,7 @@ def test_throttle_clear_says_what_a_dead_broker_still_has() -> None:
     made.apply(stop=made.stop_at(5))
     made.plane.inject(KillBroker(BrokerId(3)))
     made.clock.sleep(100)
-    outcome = clear_throttles(
-        made.plane, made.plane, made.journal, made.clock, settings=made.settings
-    )
+    outcome = made.clear()
     assert outcome.exit_code is Exit.HELD
     assert outcome_text(outcome) == (
         "throttles set by replan: not all restored\n"
@@ -798,6 +771,6 @@ def test_a_broker_that_registers_again_does_not_keep_the_rate_that_was_set_befor
     if applies:
         assert outcome_text(made.apply()) == "1 done"
     else:
-        clear_throttles(made.plane, made.plane, made.journal, made.clock, settings=made.settings)
+        made.clear()
     assert made.configs() == before
-    assert not fold(made.journal.read()).rates
+    assert not made.ledger.rates

@@ -20,8 +20,6 @@ from replan.applying.api import (
     Settings,
     SlowerAlready,
     Verb,
-    clear_throttles,
-    fold,
     not_ours,
     owned_throttles,
     plan_of_throttle,
@@ -85,7 +83,7 @@ def at(
     """The inbox of a run to which the command is sent then."""
 
     def arrived() -> Sequence[Command]:
-        ledger = fold(made.journal.read())
+        ledger = made.ledger
         found = Command(ledger.application_id, "1", Verb.THROTTLE, rate, "bob@ops-2", others=others)
         due = made.clock.now() >= seconds and found.key not in ledger.records
         return [found] if due else []
@@ -109,7 +107,7 @@ def test_without_an_application_it_opens_one_that_ends_with_the_copies() -> None
     assert not running(made)
     assert not throttles_of(made.plane.simulation.cluster)
     assert max(p.others for p in made.reports) == 1
-    assert fold(made.journal.read()).application is None
+    assert made.ledger.application is None
 
 
 def test_the_plan_of_it_can_be_read_again_by_whoever_resumes() -> None:
@@ -138,14 +136,14 @@ def test_what_only_removes_copies_nothing_and_is_left_alone() -> None:
 def test_killed_before_or_after_any_effect_the_next_run_restores() -> None:
     before = copying_beside_a_rate().configs()
     for boundary, made in killed_anywhere(copying_beside_a_rate, throttle):
-        opened = fold(made.journal.read()).application
+        opened = made.ledger.application
         if opened is not None:
             assert opened.others
             assert made.apply(verb=Verb.RESUME).exit_code is Exit.OK, boundary
         if running(made):  # killed before the application was opened
             made.apply(others=True)
         assert made.configs() == before, boundary
-        assert not fold(made.journal.read()).throttles, boundary
+        assert not made.ledger.throttles, boundary
 
 
 def hanging() -> Lab:
@@ -164,16 +162,16 @@ def test_what_hangs_on_a_dead_broker_is_given_up_restored_and_named() -> None:
     assert outcome.copying == (P0,)
     assert running(made) == {P0}
     assert made.configs() == before
-    assert fold(made.journal.read()).application is None
+    assert made.ledger.application is None
 
 
 def test_killed_while_it_gives_up_the_next_run_restores() -> None:
     before = hanging().configs()
     for boundary, made in killed_anywhere(hanging, throttle):
-        if fold(made.journal.read()).application is not None:
+        if made.ledger.application is not None:
             made.apply(verb=Verb.RESUME)
         assert made.configs() == before, boundary
-        assert fold(made.journal.read()).application is None, boundary
+        assert made.ledger.application is None, boundary
 
 
 def test_what_begins_while_it_is_at_work_is_throttled_too() -> None:
@@ -270,9 +268,7 @@ def test_interrupted_it_stays_throttled_and_clear_leaves_what_the_copies_need() 
     made = copying()
     outcome = made.apply(others=True, stop=made.stop_at(5))
     assert (outcome.exit_code, outcome.copying) == (Exit.INTERRUPTED, (P0,))
-    cleared = clear_throttles(
-        made.plane, made.plane, made.journal, made.clock, settings=made.settings
-    )
+    cleared = made.clear()
     assert cleared.ending in {Ending.COPIES_THROTTLED, Ending.RESTORED}
     assert made.apply(verb=Verb.RESUME).exit_code is Exit.OK
     assert not throttles_of(made.plane.simulation.cluster)
@@ -297,7 +293,7 @@ def test_cancelled_it_restores_and_leaves_the_copies_running() -> None:
     assert made.apply(verb=Verb.CANCEL, boundary=counting).exit_code is Exit.OK
     assert not {"reassign", "elect"} & set(counting.log)
     assert not throttles_of(made.plane.simulation.cluster)
-    kept = fold(made.journal.read()).records.values()
+    kept = made.ledger.records.values()
     ended = [r.status for r in kept if isinstance(r, Application)]
     assert ended == [ApplicationStatus.CANCELLED]
 
@@ -325,5 +321,5 @@ def test_a_kept_replica_that_falls_out_of_sync_is_not_starved_by_them() -> None:
 def test_show_says_whose_they_are() -> None:
     made = copying()
     made.apply(others=True, stop=made.stop_at(4))
-    found = owned_throttles(made.plane.observe(), fold(made.journal.read()))
+    found = owned_throttles(made.plane.observe(), made.ledger)
     assert {f.owner for f in found} == {Owner.RUNNING}

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.builders import brokers, move, state
+from tests.unit.applying.journal.records import begun
 from tests.unit.applying.lab import plan_of
 
 from replan.applying.api import (
@@ -14,13 +15,11 @@ from replan.applying.api import (
     Job,
     KeptHolds,
     LastRequest,
-    MoveRecord,
     PartitionInput,
     Reached,
     Repeat,
     RunState,
     Settings,
-    Status,
     TickInput,
     decide,
     first_state,
@@ -44,16 +43,11 @@ NAME = COPY.partition
 EXPANDED = replicas(1, 2, 3, 4)
 RUNNING = Reassignment(EXPANDED, replicas(4), ())
 APP = Application("a-1", ApplicationStatus.OPEN, "d", "m", "cluster", "ann")
-OWN = MoveRecord(
-    "a-1",
-    NAME,
-    COPY.topic_id,
-    COPY.original,
-    COPY.target,
-    Status.OPEN,
-    LastRequest(RequestKind.EXPAND, EXPANDED, confirmed=True),
-    (EXPANDED,),
-    Reached.EXPANDED,
+OWN = begun(
+    COPY,
+    asked=LastRequest(RequestKind.EXPAND, EXPANDED, confirmed=True),
+    past=(EXPANDED,),
+    reached=Reached.EXPANDED,
 )
 Case = tuple[TickInput, RunState]
 

@@ -10,8 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import brokers, placement, snapshot, state
-from tests.unit.reconciling.test_loop import HOUR, MB, Reader, end_of, lists_of, reader, rounds_of
-from tests.unit.reconciling.test_proposing import Heard
+from tests.unit.reconciling.test_loop import (
+    HOUR,
+    MB,
+    Heard,
+    Reader,
+    before_the_end,
+    end_of,
+    last_of,
+    lists_of,
+    reader,
+    rounds_of,
+)
 
 from replan.model.api import BrokerId, DeviationKind, LogDir, TopicPartition, replicas
 from replan.planning.api import (
@@ -87,8 +97,7 @@ def test_replicas_go_to_another_directory_of_the_broker_in_the_least_bytes(read:
     assert 900 <= done.began_at - month.watched.began <= 1_300
     assert where(month) == {0: "/a", 1: "/a", 2: "/a", 3: "/b"}
     assert lists_of(month) == [replicas(*of) for of in LISTS]
-    last = month.watched.last
-    assert last is not None
+    last = last_of(month)
     assert last.deviations == ()
 
 
@@ -122,8 +131,7 @@ def test_what_its_rule_would_ask_back_stays_where_it_is(
     by_rack = "assignments: {orders: {replicationFactor: 2, spread: rack}}"
     month = after(world, read, by_rack, POLICY)
     assert rounds_of(month) == []
-    last = month.watched.last
-    assert last is not None
+    last = last_of(month)
     assert {d.kind for d in last.deviations} == {DeviationKind.LOG_DIR_FULL}
     assert {d.subject.broker: d.why_not for d in last.deviations} == full
 
@@ -143,8 +151,7 @@ def test_log_directories_are_balanced_where_policy_says_so_and_else_reported(
     world = filled(log_dir(1, "/a", 650, (0, 1, 2, 3)), log_dir(1, "/b", 0))
     policy = "reconcile: {putRight: {outOfBalance: 10m}}" if allowed else ""
     month = after(world, read, RULE, "balance: {logDirs: 10%}", policy)
-    last = month.watched.before_the_end
-    assert last is not None
+    last = before_the_end(month)
     assert lists_of(month) == [replicas(*of) for of in LISTS]
     if allowed:
         [done] = rounds_of(month)
@@ -168,8 +175,7 @@ def test_a_balance_brings_nothing_to_a_broker_whose_directory_is_full_or_would_b
     policy = "reconcile: {putRight: {outOfBalance: 0s, logDirFull: {above: 85%, for: 0s}}}"
     month = after(world, read, RULE, "balance: {replicas: 10%}", policy)
     assert rounds_of(month) == []
-    last = month.watched.before_the_end
-    assert last is not None
+    last = before_the_end(month)
     assert [(d.kind, d.why_not) for d in last.deviations] == [
         (DeviationKind.OUT_OF_BALANCE, FillsLogDirs((4,)))
     ]
@@ -181,8 +187,7 @@ def test_a_balance_brings_nothing_to_a_broker_whose_directory_is_full_or_would_b
 def test_declared_lists_are_only_reported(read: Reader) -> None:
     month = after(filled(log_dir(1, "/a", 900)), read, BY_LIST, POLICY)
     assert rounds_of(month) == []
-    last = month.watched.last
-    assert last is not None
+    last = last_of(month)
     assert [(d.kind, d.why_not) for d in last.deviations] == [
         (DeviationKind.LOG_DIR_FULL, DeclaredByList())
     ]
@@ -209,8 +214,7 @@ def test_where_nothing_has_room_nothing_is_done_and_it_says_so(read: Reader) -> 
     )
     month = after(world, read, RULE, POLICY)
     assert rounds_of(month) == []
-    last = month.watched.last
-    assert last is not None
+    last = last_of(month)
     assert [(d.kind, d.why_not) for d in last.deviations] == [
         (DeviationKind.LOG_DIR_FULL, FitsNowhere(50 * MB))
     ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,6 @@ from replan.reconciling.api import (
     EndedWorse,
     Loop,
     LoopPorts,
-    LoopReason,
     LoopSettings,
     LoopState,
     LoopStatus,
@@ -80,6 +80,7 @@ Reader = Callable[..., Placement]
 HOUR = 3_600.0
 MB = 1_000_000
 LISTS = ((1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 1), (6, 1, 2))
+MERGED = "reconcile: {putRight: {placementChanged: 0s}}"
 SLOW = "throttles: {moves: {rate: 100KB/s}}"
 RULE = "assignments: {orders: {replicationFactor: 3, spread: rack}}"
 BY_LIST = f"assignments: {{orders: {{partitions: {[list(of) for of in LISTS]}}}}}"
@@ -128,6 +129,41 @@ def end_of(month: LoopRun) -> LoopState:
     )
 
 
+class Heard:
+    """What an observer heard."""
+
+    def __init__(self) -> None:
+        self.statuses: list[LoopStatus] = []
+        self.plans: list[Plan] = []
+        self.proposals: list[Proposal] = []
+
+    def changed(self, status: LoopStatus) -> None:
+        self.statuses.append(status)
+
+    def planned(self, plan: Plan, snapshot: Snapshot) -> None:
+        assert snapshot.partitions
+        self.plans.append(plan)
+
+    def proposed(self, proposal: Proposal) -> None:
+        self.proposals.append(proposal)
+
+
+def last_of(month: LoopRun) -> LoopStatus:
+    assert month.watched.last is not None
+    return month.watched.last
+
+
+def before_the_end(month: LoopRun) -> LoopStatus:
+    assert month.watched.before_the_end is not None
+    return month.watched.before_the_end
+
+
+def changed_after(hours: float, read: Reader, *sections: str) -> list[Release]:
+    """Lists by declaration, of which the first is merged as another one after so many hours."""
+    lists = BY_LIST, BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
+    return [Release(n * hours * HOUR, read(of, *sections)) for n, of in enumerate(lists)]
+
+
 def test_nothing_that_differs_is_left_alone(read: Reader) -> None:
     month = run_loop(cluster(), [Release(0, read(RULE))], 2 * HOUR)
     assert set(month.watched.states) <= {LoopState.STARTING, LoopState.AT_REST}
@@ -144,8 +180,7 @@ def test_a_broker_that_is_down_for_longer_than_its_time_is_replaced_once(read: R
     assert 1.5 * HOUR <= done.began_at - month.watched.began <= 1.5 * HOUR + 400
     assert all(6 not in of for of in lists_of(month))
     assert done.moves == sum(6 in of for of in LISTS)
-    last = month.watched.last
-    assert last is not None
+    last = last_of(month)
     assert last.deviations == ()
 
 
@@ -161,8 +196,7 @@ def test_a_broker_that_is_down_of_lists_is_only_reported(read: Reader) -> None:
     placement = read(BY_LIST, "reconcile: {putRight: {brokerDown: 30m}}")
     month = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, at(1, KillBroker(BrokerId(6))))
     assert rounds_of(month) == []
-    last = month.watched.last
-    assert last is not None
+    last = last_of(month)
     assert {d.why_not for d in last.deviations if d.kind is DeviationKind.BROKER_DOWN} == {
         DeclaredByList()
     }
@@ -195,8 +229,7 @@ def test_without_a_history_it_is_only_reported(read: Reader) -> None:
     after = read(BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]"), policy)
     month = run_loop(cluster(), [Release(0, after)], 4 * HOUR)
     assert rounds_of(month) == []
-    last = month.watched.last
-    assert last is not None
+    last = last_of(month)
     assert [d.why_not for d in last.deviations] == [NoHistory()]
 
 
@@ -220,8 +253,7 @@ def test_what_a_person_changed_stays_where_policy_says_never(read: Reader) -> No
     )
     assert rounds_of(month) == []
     assert lists_of(month)[0] == replicas(4, 2, 3)
-    last = month.watched.last
-    assert last is not None
+    last = last_of(month)
     assert [(d.kind, d.why_not) for d in last.deviations] == [
         (DeviationKind.CHANGED_ELSEWHERE, NotAllowed())
     ]
@@ -278,21 +310,21 @@ def test_a_window_that_ends_in_the_middle_ends_what_runs_and_begins_nothing(read
 
 
 def test_a_loop_at_rest_is_paused_and_goes_on_once_it_is_resumed(read: Reader) -> None:
-    policy = "reconcile: {putRight: {placementChanged: 0s}}"
-    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
-    releases = [Release(0, read(BY_LIST, policy)), Release(2 * HOUR, read(after, policy))]
+    releases = changed_after(2, read, MERGED)
     asked = [
         TimedCommand(HOUR, Verb.PAUSE, "bob@ops-2"),
         TimedCommand(5 * HOUR, Verb.RESUME, "bob@ops-2"),
     ]
-    seen = _States()
+    seen = Heard()
     month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, also=seen)
     [done] = rounds_of(month)
     assert 5 * HOUR <= done.began_at - month.watched.began <= 5 * HOUR + 300
     paused = LoopState.PAUSED
-    assert seen.states[:3] == [LoopState.AT_REST, paused, LoopState.ACTING]
+    first = [next(of) for _, of in groupby(seen.statuses, key=lambda status: status.state)]
+    assert [s.state for s in first[:3]] == [LoopState.AT_REST, paused, LoopState.ACTING]
     assert month.watched.states[paused] == pytest.approx(4 * HOUR, abs=600)
-    assert [r.sender for r in seen.reasons if isinstance(r, SomebodyPaused)] == ["bob@ops-2"]
+    reasons = [r for status in first for r in status.reasons]
+    assert [r.sender for r in reasons if isinstance(r, SomebodyPaused)] == ["bob@ops-2"]
 
 
 @pytest.mark.parametrize(("leaves", "resumes"), [(None, None), (None, 4.0), (10.0, 1_000.0)])
@@ -300,9 +332,7 @@ def test_who_cancels_pauses_the_loop_until_somebody_resumes_it_also_before_all_i
     read: Reader, leaves: float | None, resumes: float | None
 ) -> None:
     """Seconds after the cancel: when the process leaves, and another one begins an hour later; when it is resumed."""
-    policy = "reconcile: {putRight: {placementChanged: 0s}}"
-    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
-    releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
+    releases = changed_after(1, read, MERGED, SLOW)
     cancelled = 1.1 * HOUR
     asked = [TimedCommand(cancelled, Verb.CANCEL, "bob@ops-2")]
     if resumes is not None:
@@ -318,8 +348,7 @@ def test_who_cancels_pauses_the_loop_until_somebody_resumes_it_also_before_all_i
     month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, lives=lives)
     first, *more = rounds_of(month)
     assert first.result is RoundResult.CANCELLED
-    last = month.watched.before_the_end
-    assert last is not None
+    last = before_the_end(month)
     if resumes is None:
         assert more == []
         assert [r.sender for r in last.reasons if isinstance(r, SomebodyPaused)] == ["bob@ops-2"]
@@ -332,9 +361,7 @@ def test_who_cancels_pauses_the_loop_until_somebody_resumes_it_also_before_all_i
 
 def test_a_resume_that_no_process_answers_goes_on_with_the_application(read: Reader) -> None:
     """It was paused, and its process is gone: `replan resume` itself goes on."""
-    policy = "reconcile: {putRight: {placementChanged: 0s}}"
-    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
-    releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
+    releases = changed_after(1, read, MERGED, SLOW)
     asked = [
         TimedCommand(1.1 * HOUR, Verb.PAUSE, "bob@ops-2"),
         TimedCommand(2 * HOUR, Verb.RESUME, "bob@ops-2"),
@@ -354,9 +381,7 @@ def test_a_resume_that_no_process_answers_goes_on_with_the_application(read: Rea
 
 def test_a_round_that_finds_its_application_paused_has_not_looked_and_says_so(read: Reader) -> None:
     """By 3, as a round that holds, its proposals would be taken for those of a round that has looked."""
-    policy = "reconcile: {putRight: {placementChanged: 0s}}"
-    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
-    releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
+    releases = changed_after(1, read, MERGED, SLOW)
     asked = [
         TimedCommand(1.1 * HOUR, Verb.PAUSE, "bob@ops-2"),
         TimedCommand(2 * HOUR, Verb.RESUME, "bob@ops-2"),
@@ -376,9 +401,7 @@ def test_a_round_that_finds_its_application_paused_has_not_looked_and_says_so(re
 
 def test_one_resume_is_enough_for_what_was_cancelled_and_then_paused(read: Reader) -> None:
     """Also where the process has died meanwhile: `replan resume` asks the loop as well, and lifts the pause."""
-    policy = "reconcile: {putRight: {placementChanged: 0s}}"
-    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
-    releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
+    releases = changed_after(1, read, MERGED, SLOW)
     cancelled = 1.1 * HOUR
     asked = [
         TimedCommand(cancelled, Verb.CANCEL, "bob@ops-2"),
@@ -401,9 +424,7 @@ def test_a_round_that_died_before_it_opened_is_not_taken_for_an_earlier_one_of_i
     read: Reader,
 ) -> None:
     """That one was cancelled by a person, who has let the loop go on since."""
-    policy = "reconcile: {putRight: {placementChanged: 0s}}"
-    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
-    releases = [Release(0, read(BY_LIST, policy, SLOW)), Release(HOUR, read(after, policy, SLOW))]
+    releases = changed_after(1, read, MERGED, SLOW)
     cancelled, resumed = 1.1 * HOUR, 3 * HOUR
     asked = [
         TimedCommand(cancelled, Verb.CANCEL, "bob@ops-2"),
@@ -428,9 +449,7 @@ def test_a_round_that_died_before_it_opened_is_not_taken_for_an_earlier_one_of_i
 
 
 def test_a_round_that_ended_worse_is_lifted_by_resume(read: Reader) -> None:
-    policy = "reconcile: {putRight: {placementChanged: 0s}}"
-    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
-    releases = [Release(0, read(BY_LIST, policy)), Release(2 * HOUR, read(after, policy))]
+    releases = changed_after(2, read, MERGED)
     store = MemoryStore()
     worse = Memory(number=1, worse=EndedWorse(1, 0, 2))
     store.write(memory_records(worse, ()))
@@ -479,7 +498,6 @@ def test_a_partition_that_was_moved_three_times_in_a_day_is_not_moved_a_fourth_t
 
 SLOWLY = "throttles: {moves: {rate: 1MB/s}}"
 """A copy of 3.6 GB takes an hour."""
-MERGED = "reconcile: {putRight: {placementChanged: 0s}}"
 STALLS = SlowBroker(BrokerId(6), 0)
 BESIDE = [*([i, i % 4 + 1] for i in range(1, 5)), [5, 6]]
 """What is there before; the last one is under min ISR while 5 or 6 is down."""
@@ -582,29 +600,9 @@ def test_nothing_that_moves_for_a_while_ends_a_round_as_failed(read: Reader) -> 
 def test_a_balance_by_rates_that_nobody_knows_is_said(read: Reader) -> None:
     policy = "reconcile: {putRight: {outOfBalance: 0s}}"
     month = run_loop(cluster(), [Release(0, read(RULE, "balance: {bytesIn: 10%}", policy))], HOUR)
-    last = month.watched.last
-    assert last is not None
+    last = last_of(month)
     assert [d.why_not for d in last.deviations] == [NeedsRates()]
     assert month.watched.states[LoopState.DIFFERS] > 0
-
-
-class _States:
-    """An observer that keeps the changes of the state, as a page shows them."""
-
-    def __init__(self) -> None:
-        self.states: list[LoopState] = []
-        self.reasons: list[LoopReason] = []
-
-    def changed(self, status: LoopStatus) -> None:
-        if not self.states or self.states[-1] is not status.state:
-            self.states.append(status.state)
-            self.reasons += status.reasons
-
-    def planned(self, plan: Plan, snapshot: Snapshot) -> None:
-        """Not of interest."""
-
-    def proposed(self, proposal: Proposal) -> None:
-        """Not of interest."""
 
 
 def test_what_needs_a_broker_that_is_down_waits_for_it_by_name_and_nothing_else_does(
@@ -620,8 +618,7 @@ def test_what_needs_a_broker_that_is_down_waits_for_it_by_name_and_nothing_else_
     [done] = rounds_of(short)
     assert (done.result, done.kinds) == (RoundResult.DONE, (DeviationKind.PLACEMENT_CHANGED,))
     assert done.began_at - short.watched.began <= 10 * HOUR + 300
-    last = short.watched.before_the_end
-    assert last is not None
+    last = before_the_end(short)
     assert last.state is LoopState.DIFFERS
     whys = {d.subject.partition: d.why_not for d in last.deviations if d.subject.topic is not None}
     assert whys == {2: NeedsBrokers((4,))}
@@ -629,7 +626,7 @@ def test_what_needs_a_broker_that_is_down_waits_for_it_by_name_and_nothing_else_
     assert lists_of(month) == [*(replicas(*of) for of in LISTS[:5]), replicas(6, 1, 5)]
     [_, after] = rounds_of(month)
     assert 20 * HOUR <= after.began_at - month.watched.began <= 20 * HOUR + 600
-    assert end_of_all(month) is LoopState.AT_REST
+    assert before_the_end(month).state is LoopState.AT_REST
 
 
 def test_an_order_waits_for_whoever_is_to_lead_by_it(read: Reader) -> None:
@@ -643,20 +640,13 @@ def test_an_order_waits_for_whoever_is_to_lead_by_it(read: Reader) -> None:
     faults = (*at(1, KillBroker(BrokerId(1))), *at(2, reordered), *at(20, StartBroker(BrokerId(1))))
     short = run_loop(cluster(), [Release(0, read(BY_LIST, policy))], 12 * HOUR, faults)
     assert rounds_of(short) == []
-    last = short.watched.before_the_end
-    assert last is not None
+    last = before_the_end(short)
     whys = {d.subject.partition: d.why_not for d in last.deviations if d.subject.topic is not None}
     assert whys == {0: NeedsBrokers((1,))}
     month = run_loop(cluster(), [Release(0, read(BY_LIST, policy))], 23 * HOUR, faults)
     [done] = rounds_of(month)
     assert done.result is RoundResult.DONE
     assert lists_of(month)[0] == replicas(*first)
-
-
-def end_of_all(month: LoopRun) -> LoopState | None:
-    """The last state in which it had not ended."""
-    last = month.watched.before_the_end
-    return None if last is None else last.state
 
 
 ALL_KINDS = "reconcile: {putRight: {placementChanged: 0s, brokerDown: 30m}}"
@@ -678,8 +668,7 @@ def test_nothing_else_waits_for_a_broker_that_died_while_a_round_was_at_work(
     month = run_loop(cluster(), releases, 30 * HOUR, faults)
     assert lists_of(month)[0] == replicas(4, 2, 3)
     assert not throttles_of(month.simulation.cluster)
-    last = month.watched.before_the_end
-    assert last is not None
+    last = before_the_end(month)
     assert (last.state, last.deviations) == (LoopState.AT_REST, ())
 
 
@@ -717,28 +706,12 @@ def test_a_broker_that_nobody_can_replace_keeps_nothing_else_from_being_put_righ
 
 
 def test_what_is_due_says_that_the_loop_backs_off(read: Reader) -> None:
-    seen = _All()
+    seen = Heard()
     after = [[1, 6], [2, 4], [3, 4], [4, 1], [5, 6]]
     slowly(read, after, *at(0.2, STALLS), hours=3, also=seen)
     backing = [s for s in seen.statuses if s.state is LoopState.BACKING_OFF]
     assert backing
     assert all(d.why_not is not None for s in backing for d in s.deviations)
-
-
-class _All:
-    """An observer that keeps all that is said."""
-
-    def __init__(self) -> None:
-        self.statuses: list[LoopStatus] = []
-
-    def changed(self, status: LoopStatus) -> None:
-        self.statuses.append(status)
-
-    def planned(self, plan: Plan, snapshot: Snapshot) -> None:
-        """Not of interest."""
-
-    def proposed(self, proposal: Proposal) -> None:
-        """Not of interest."""
 
 
 @pytest.mark.parametrize("processes", [1, 2])

@@ -3,12 +3,20 @@
 from pathlib import Path
 
 import pytest
-from tests.unit.reconciling.test_loop import BY_LIST, HOUR, LISTS, RULE, Reader, at, cluster, reader
+from tests.unit.reconciling.test_loop import (
+    BY_LIST,
+    HOUR,
+    LISTS,
+    RULE,
+    Heard,
+    Reader,
+    at,
+    cluster,
+    reader,
+)
 
-from replan.model.api import BrokerId, Snapshot, TopicPartition, replicas
+from replan.model.api import BrokerId, TopicPartition, replicas
 from replan.placement_file.api import patch_of
-from replan.planning.api import Plan
-from replan.reconciling.api import LoopStatus, Proposal
 from replan.rehearsal.api import Release, run_loop
 from replan.simulator.api import AlterReassignments, At, KillBroker, SendRequest, StartBroker
 
@@ -16,24 +24,6 @@ from replan.simulator.api import AlterReassignments, At, KillBroker, SendRequest
 @pytest.fixture(name="read")
 def _read(tmp_path: Path) -> Reader:
     return reader(tmp_path)
-
-
-class Heard:
-    """What an observer heard."""
-
-    def __init__(self) -> None:
-        self.proposals: list[Proposal] = []
-        self.plans: list[Plan] = []
-
-    def changed(self, status: LoopStatus) -> None:
-        """Not looked at."""
-
-    def planned(self, plan: Plan, snapshot: Snapshot) -> None:
-        assert snapshot.partitions
-        self.plans.append(plan)
-
-    def proposed(self, proposal: Proposal) -> None:
-        self.proposals.append(proposal)
 
 
 def heard(read: Reader, *sections: str, faults: tuple[At, ...] = (), hours: float = 6) -> Heard:

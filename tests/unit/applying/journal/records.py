@@ -1,5 +1,7 @@
 """One of every kind of record, for the tests of journals."""
 
+from typing import Any
+
 from tests.builders import TOPIC_ID
 
 from replan.applying.api import (
@@ -37,7 +39,7 @@ from replan.model.api import (
     TopicPartition,
     replicas,
 )
-from replan.planning.api import RequestKind
+from replan.planning.api import Move, RequestKind
 
 P0 = TopicPartition("orders", 0)
 APP = Application("a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, "cluster", "ann@ops-1")
@@ -51,6 +53,14 @@ OWN = MoveRecord(
     past=(replicas(1, 2, 3, 4, 5),),
     reached=Reached.EXPANDED,
 )
+
+
+def begun(planned: Move, **more: Any) -> MoveRecord:
+    """What is written down of a move of `APP`."""
+    of = planned.partition, planned.topic_id, planned.original, planned.target
+    return MoveRecord("a-1", *of, **more)
+
+
 RECORDS: tuple[Record, ...] = (
     APP,
     PlanChunk("a-1", 0, '{"kind": "é"}\n'),

@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 from tests.builders import TOPIC_ID, brokers, move, state
+from tests.unit.applying.journal.records import begun
 
 from replan.applying.api import (
     ArrivalPossible,
@@ -70,12 +71,8 @@ def own(
     planned: Move = SWAP,
 ) -> MoveRecord:
     lists = (EXPAND.replicas, ASSIGN.replicas)
-    return MoveRecord(
-        "a-1",
-        planned.partition,
-        planned.topic_id,
-        planned.original,
-        planned.target,
+    return begun(
+        planned,
         asked=LastRequest(ask.kind, ask.replicas, confirmed),
         past=lists[: 2 if ask.kind is not RequestKind.EXPAND else 1],
         reached=reached,

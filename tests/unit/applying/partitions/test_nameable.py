@@ -4,8 +4,9 @@ from collections.abc import Collection, Sequence
 
 import pytest
 from tests.builders import brokers, move, state
+from tests.unit.applying.journal.records import begun
 
-from replan.applying.api import LastRequest, MoveRecord, as_nameable
+from replan.applying.api import LastRequest, as_nameable
 from replan.model.api import Broker, Look, PartitionState, Replicas, replicas
 from replan.planning.api import RequestKind
 
@@ -31,12 +32,8 @@ def left_out(
     }
     own = None
     if asked is not None:
-        own = MoveRecord(
-            "a-1",
-            SWAP.partition,
-            SWAP.topic_id,
-            SWAP.original,
-            SWAP.target,
+        own = begun(
+            SWAP,
             asked=LastRequest(kind, asked if kind is RequestKind.EXPAND else ()),
             past=(asked,),
         )

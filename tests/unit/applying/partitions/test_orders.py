@@ -3,11 +3,11 @@
 import pytest
 from msgspec.structs import replace
 from tests.builders import move
+from tests.unit.applying.journal.records import begun
 
 from replan.applying.api import (
     LastRequest,
     Ledger,
-    MoveRecord,
     Order,
     remember_given_up,
     remember_order,
@@ -70,7 +70,4 @@ def test_the_order_to_come_back_to_is_the_first(
 def test_a_move_that_is_given_up_leaves_the_list_that_may_run(
     asked: LastRequest | None, past: tuple[Replicas, ...], kept: tuple[Order, ...]
 ) -> None:
-    own = MoveRecord(
-        "a-1", SWAP.partition, SWAP.topic_id, SWAP.original, SWAP.target, asked=asked, past=past
-    )
-    assert remember_given_up(own, Ledger()) == kept
+    assert remember_given_up(begun(SWAP, asked=asked, past=past), Ledger()) == kept

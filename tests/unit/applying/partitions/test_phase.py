@@ -5,6 +5,7 @@ from typing import get_args
 
 import pytest
 from tests.builders import move
+from tests.unit.applying.journal.records import begun
 
 from replan.applying import partitions
 from replan.applying.api import (
@@ -13,7 +14,6 @@ from replan.applying.api import (
     Deferred,
     Ended,
     InFlight,
-    MoveRecord,
     Parked,
     Phase,
     Waiting,
@@ -21,8 +21,7 @@ from replan.applying.api import (
 )
 from replan.model.api import BrokerId
 
-MOVE = move([1, 2, 3], [1, 2, 4])
-RECORD = MoveRecord("a-1", MOVE.partition, MOVE.topic_id, MOVE.original, MOVE.target)
+RECORD = begun(move([1, 2, 3], [1, 2, 4]))
 ALL: list[Phase] = [
     Waiting(),
     Deferred(10),
