@@ -1,4 +1,4 @@
-"""No replica is added while a gate is closed, whatever fails or is killed; `test_laws` has the other laws."""
+"""No replica is added while a gate is closed, whatever fails or is killed; `test_hostile` has the other laws."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
