@@ -213,8 +213,8 @@ def test_of_a_time_before_all_snapshots_nothing_is_known(clusters: Clusters) -> 
     found = as_of(clusters, 0.5)
     assert found.rows["judged"].num_rows == 0
     messages = found.errors.column("message").to_pylist()
-    assert all("no snapshot of it in the lake from before 2026-11-21T00:30" in m for m in messages)
-    assert len(messages) == 2
+    none = "there is no snapshot of it in the lake from 2026-11-21T00:30:00+00:00 or before"
+    assert messages == [f"{none}; give --as-of a later time"] * 2
 
 
 def test_a_day_means_its_end() -> None:

@@ -80,9 +80,10 @@ def from_lake(
         if trusted is not None:
             newest.append(trusted)
         elif not wrong and name not in unanswered:
-            before = "" if as_of is None else f" from before {as_of.isoformat()}"
-            message = (
-                f"there is no snapshot of it in the lake{before}; `replan fleet collect` takes one"
+            message = "there is no snapshot of it in the lake" + (
+                "; `replan fleet collect` takes one"
+                if as_of is None
+                else f" from {as_of.isoformat()} or before; give --as-of a later time"
             )
             errors.append(FleetError(name, lake.address, message))
     newest.sort(key=lambda kept: -kept.partitions)
