@@ -16,6 +16,7 @@ from replan.fleet.api import (
     DRIFT_COLUMNS,
     ERRORS,
     JUDGED,
+    ClusterFacts,
     FleetFacts,
     FleetRun,
     LakeRow,
@@ -212,6 +213,22 @@ def test_a_partition_and_a_topic_of_one_name_differ_by_their_parts() -> None:
     rows = [named({"broker": None, **row}) for row in (topic, drifted(1, "order", [], []))]
     assert rows[0]["item"] == rows[1]["item"] == "orders-1"
     assert [row["topic"] for row in rows] == ["orders-1", "orders"]
+
+
+def test_no_table_and_no_metric_has_numbers_of_a_cluster_that_was_not_judged() -> None:
+    """A zero would read as no drift."""
+    lost = ClusterFacts("lost", errors=({"stage": "diff", "file": "a.yaml", "message": "broken"},))
+    facts = FleetFacts(clusters=(lost,), drift=(), resolved=(), acknowledged=(), trend=())
+    texts = rendered(facts)
+    (row,) = csv.DictReader(io.StringIO(texts["clusters.csv"]))
+    assert {name: value for name, value in row.items() if value} == {
+        "cluster": "lost",
+        "errors": "1",
+    }
+    assert "| `lost` | not judged |" in texts["report.md"]
+    assert [line for line in texts["metrics.prom"].splitlines() if "lost" in line] == [
+        'replan_fleet_errors{cluster="lost"} 1'
+    ]
 
 
 def test_no_cell_of_a_csv_file_steers_a_terminal() -> None:

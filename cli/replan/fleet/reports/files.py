@@ -86,8 +86,12 @@ def _cell(value: object) -> object:
 
 
 def _cluster(c: ClusterFacts) -> LakeRow:
-    facts = {name: getattr(c, name) for name in CLUSTER.split()[1:]}
-    return {"cluster": c.name, **facts, "errors": len(c.errors)}
+    known = () if c.observed_at is None else CLUSTER.split()[1:]
+    return {
+        "cluster": c.name,
+        **{name: getattr(c, name) for name in known},
+        "errors": len(c.errors),
+    }
 
 
 def render_prometheus(facts: FleetFacts) -> str:
