@@ -15,8 +15,10 @@ from replan.placement_file.units import parse_rate, parse_seconds, parse_size
 _T = TypeVar("_T")
 
 _WORD = re.compile(r"\[[^\]]*\](?:\*\d+)?|\S+")
-_LIST = re.compile(r"\[\s*(\d+(?:\s*,\s*\d+)*)\s*\](?:\*(\d+))?")
+_LIST = re.compile(r"\[\s*(\d+(?:\s*,\s*\d+)*)\s*\](?:\*(\d{1,6}))?")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_MOST_IN_A_RANGE = 100_000
+"""So many brokers at the most: a slip of the key would fill the memory."""
 
 
 class TokenReader:
@@ -184,6 +186,8 @@ def _brokers(word: str) -> list[BrokerId]:
     brokers: list[BrokerId] = []
     for part in word.split(","):
         first, last = _matched(_RANGE, part).groups()
+        if last and int(last) - int(first) >= _MOST_IN_A_RANGE:
+            raise ValueError(word)
         brokers += [BrokerId(b) for b in range(int(first), int(last or first) + 1)]
     return brokers
 

@@ -87,6 +87,8 @@ WRONG = [
     "tick 30",
     "topic clicks",
     "topic clicks [1,9]",
+    "topic clicks [1,2]*99999999999",
+    "disk 1-2147483647 total 1GB usable 400MB",
     "lag orders-7 broker 2 by 1MB",
     "lag orders-0 broker 2 by much",
     "foreign dance",
