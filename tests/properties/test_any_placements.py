@@ -12,7 +12,7 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 from tests.profiles import examples
 from tests.properties.any_placements import Case, cases, ended
-from tests.properties.drawn_placements import broken
+from tests.properties.drawn_placements import apart, broken, drawn
 from tests.properties.test_all_keys import RATES, World, shuffled
 from tests.readings import plan_text
 
@@ -28,8 +28,12 @@ PARTS = ("moves", "creates", "log_moves", "standing", "recoveries")
 PLACE = re.compile(r"placement\.yaml:(\d+):\d+: ")
 
 
-@given(cases(), st.randoms(use_true_random=False))
-@examples(fast=10, full=120, nightly=24_000)
+WHOLE = st.one_of(drawn(), apart()).map(lambda world: Case(world, arrives=True))
+"""Beside a cluster that lacks nothing: what is planned is always thought to its end."""
+
+
+@given(st.one_of(cases(), WHOLE), st.randoms(use_true_random=False))
+@examples(fast=10, full=120, nightly=28_000)
 def test_any_placement_is_planned_or_refused_in_words(case: Case, chance: Any) -> None:
     begun = time.process_time()
     try:
