@@ -19,7 +19,7 @@ def render_markdown(facts: FleetFacts) -> str:
         lines += [table_row([name, f"{number:,}"]) for name, number in facts.classes.items()] + [""]
     shown = [c for c in facts.clusters if c.drifted or c.errors][:SHOWN_ROWS]
     if shown:
-        lines += [table_head("cluster", "drifted", "of", "since", "to copy", "as of")]
+        lines += [table_head("cluster", "drifted", "partitions", "since", "to copy", "as of")]
         lines += [_cluster(c) for c in shown]
         rest = sum(1 for c in facts.clusters if c.drifted or c.errors) - len(shown)
         lines += ["", *(f"{line}\n" for line in left_out(rest, way_out="index.html has them all"))]

@@ -95,7 +95,16 @@ def _sums(judged: Sequence[ClusterFacts]) -> Iterator[str]:
 
 
 def _clusters(clusters: Sequence[ClusterFacts]) -> Table:
-    numbers = ("drifted", "of", "flapping", "to copy", "between racks", "cost", "changes", "takes")
+    numbers = (
+        "drifted",
+        "partitions",
+        "flapping",
+        "to copy",
+        "between racks",
+        "cost",
+        "changes",
+        "takes",
+    )
     heads = [*numbers[:2], "since", "classes", *numbers[2:], "as of"]
     columns = [
         Column("cluster", pick="cluster"),
