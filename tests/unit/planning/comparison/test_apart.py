@@ -40,7 +40,10 @@ def shared(seen: Snapshot, groups: tuple[Apart, ...]) -> set[str]:
     return found
 
 
-def test_the_one_with_fewer_bytes_gives_way_and_then_all_is_as_declared() -> None:
+@pytest.mark.parametrize("groups", [("orders", "payments-*"), ("payments-*", "orders")])
+def test_the_one_with_fewer_bytes_gives_way_and_then_all_is_as_declared(
+    groups: tuple[str, str],
+) -> None:
     seen = snapshot(
         [
             state([1, 2], size=900),
@@ -49,7 +52,7 @@ def test_the_one_with_fewer_bytes_gives_way_and_then_all_is_as_declared() -> Non
         ],
         registered=brokers(4, "a"),
     )
-    asked = placement(rules=ruled("*", replication_factor=2), apart=apart("orders", "payments-*"))
+    asked = placement(rules=ruled("*", replication_factor=2), apart=apart(*groups))
     plan = arrives(asked, seen)
     assert {str(m.partition): m.target for m in plan.moves} == {
         "payments-a-0": (4, 3),
