@@ -14,15 +14,18 @@ from replan.model.api import (
     MIN_INSYNC_REPLICAS,
     BrokerId,
     ConfigOperation,
+    MoveThrottle,
     Placement,
     ReplicaBlacklist,
     Snapshot,
     TopicPartition,
+    Wanted,
     Where,
     replicas,
     topic_change,
 )
 from replan.planning.api import DifferenceKind, Plan, ReasonKind, make_plan
+from replan.rehearsal.api import throttles_of
 from replan.snapshots.api import read_snapshot, write_snapshot
 
 NAME = TopicPartition("orders", 0)
@@ -87,6 +90,26 @@ def test_a_list_that_somebody_has_changed_since_is_left_alone() -> None:
     made = given_up()
     made.plane.reassign({NAME: replicas(2, 1, 4, 3)}, allow_replication_factor_change=False)
     assert planned(made, NOTHING).empty
+
+
+def test_who_takes_over_keeps_the_throttle_of_a_copy_whose_move_has_ended() -> None:
+    made = lab([state([1, 2, 3], size=500 * MB)], [], registered=brokers(4))
+    made.plan = make_plan(replace(DRAIN, move_throttle=MoveThrottle(10 * MB)), made.plane.observe())
+    made.apply(stop=made.stop_at(4))
+    change = topic_change(NAME.topic, MIN_INSYNC_REPLICAS, ConfigOperation.SET, "1")
+    made.plane.alter_configs([change])
+    made.apply(stop=made.stop_at(made.clock.now() + 25))
+    assert made.ledger.owned[NAME].given_up
+    throttled = set[bool]()
+
+    def watches() -> bool:
+        if made.plane.look(Wanted(partitions=[NAME])).running:
+            throttled.add(bool(throttles_of(made.plane.simulation.cluster)))
+        return False
+
+    assert made.apply(stop=watches).exit_code is Exit.REFUSED
+    assert throttled == {True}
+    assert not throttles_of(made.plane.simulation.cluster)
 
 
 def test_so_it_is_where_a_move_ends_in_the_middle() -> None:
