@@ -22,7 +22,7 @@ from replan.applying.api import (
     unpacked,
 )
 from replan.errors import Exit, Held
-from replan.model.api import LOG_DIRS_RATE, MoveThrottle, TopicPartition, Wanted
+from replan.model.api import LOG_DIRS_RATE, MoveThrottle, TopicPartition, Wanted, replicas
 from replan.rehearsal.api import throttles_of
 from replan.simulator.api import KillBroker, LoseRequests, StartBroker, WriteKind
 
@@ -45,6 +45,20 @@ def test_no_replica_is_copied_while_a_removal_of_its_rate_may_still_arrive() -> 
     assert found.apply(stop=watches).exit_code is Exit.OK
     assert has_left(found)
     assert copied == {str(10 * MB)}
+
+
+def test_the_move_of_its_partition_to_another_broker_comes_first() -> None:
+    found, together = leaving_a_directory(), set[bool]()
+
+    def watches() -> bool:
+        look = found.plane.look(Wanted(partitions=NAMES, places_of={B4: NAMES}))
+        state, place = look.partitions[NAMES[0]], look.places[B4][NAMES[0]]
+        if place.future_path is not None:
+            together.add(state.replicas != replicas(4, 1, 3) or state.running is not None)
+        return False
+
+    assert found.apply(stop=watches).exit_code is Exit.OK
+    assert together == {False}
 
 
 def test_a_broker_that_restarts_goes_on_with_the_copy() -> None:
