@@ -15,10 +15,14 @@ from replan.placement_file.units import parse_rate, parse_seconds, parse_size
 _T = TypeVar("_T")
 
 _WORD = re.compile(r"\[[^\]]*\](?:\*\d+)?|\S+")
-_LIST = re.compile(r"\[\s*(\d+(?:\s*,\s*\d+)*)\s*\](?:\*(\d{1,6}))?")
+_LIST = re.compile(r"\[\s*(\d+(?:\s*,\s*\d+)*)\s*\](?:\*(\d+))?")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_MOST_IN_A_RANGE = 100_000
-"""So many brokers at the most: a slip of the key would fill the memory."""
+_MOST_BROKERS, _MOST_LISTS = 100_000, 999_999
+"""Of one range, and of one list that is repeated: more is a slip of the key, and would fill the memory."""
+
+
+class _TooMany(ValueError):
+    """What is well formed and stands for too much; says how much it may be."""
 
 
 class TokenReader:
@@ -171,6 +175,8 @@ class TokenReader:
         word = self.one(what)
         try:
             return read(word)
+        except _TooMany as problem:
+            raise self.wrong(f"{word} is too many; {problem}") from problem
         except (ValueError, AttributeError, TypeError) as problem:
             raise self.wrong(f"{word} is not {form}") from problem
 
@@ -186,14 +192,16 @@ def _brokers(word: str) -> list[BrokerId]:
     brokers: list[BrokerId] = []
     for part in word.split(","):
         first, last = _matched(_RANGE, part).groups()
-        if last and int(last) - int(first) >= _MOST_IN_A_RANGE:
-            raise ValueError(word)
+        if last and int(last) - int(first) >= _MOST_BROKERS:
+            raise _TooMany(f"write ranges of at most {_MOST_BROKERS:,} brokers")
         brokers += [BrokerId(b) for b in range(int(first), int(last or first) + 1)]
     return brokers
 
 
 def _lists(word: str) -> list[Replicas]:
     ids, times = _matched(_LIST, word).groups()
+    if times and int(times) > _MOST_LISTS:
+        raise _TooMany(f"repeat a list at most {_MOST_LISTS:,} times")
     return [replicas(*(int(i) for i in ids.split(",")))] * int(times or 1)
 
 
