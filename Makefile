@@ -104,7 +104,7 @@ $(DOCS)/bin/check-jsonschema: requirements-docs.lock
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
 	@touch $@
 
-bench: install   ## the table of benchmarks/README.md; AGAINST=FILE.json ends with 2 where a row became slower by a tenth
+bench: install   ## the table of benchmarks/README.md; AGAINST=COMMIT ends with 2 where a row is slower by a tenth than there
 	$(BIN)/python -m benchmarks.run $(if $(AGAINST),--against $(AGAINST)) $(if $(SAVE),--save $(SAVE))
 
 lock:            ## renew requirements*.lock (needs uv)

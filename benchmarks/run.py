@@ -3,13 +3,15 @@
     python -m benchmarks.run                        # the table
     python -m benchmarks.run --rows plan,tick       # rows whose names begin so
     python -m benchmarks.run --save FILE.json       # and keep the figures, with the commit
-    python -m benchmarks.run --against FILE.json    # name what became slower by a tenth; ends with 2
+    python -m benchmarks.run --against COMMIT       # name what is slower by a tenth than there; ends with 2
     python -m benchmarks.run --profile 'plan' 10000 # where the time of one row goes
 
 A row at one size is a process of its own, so its peak of memory is its own; that of a whole process of replan is never
 shown below what this module takes, as Linux counts for a child what its parent had when it was started. CPU is that of
 the process and of those that it waits for. A machine that others use is slower now than a minute ago, so the figure to
-compare is the ratio: the median of the row by the median of the fixed work beside it.
+compare is the ratio: the median of the row by the median of the fixed work beside it. Even that does not travel between
+machines, nor between two days of one. So `--against` measures the other commit, too, each row in turns with the present
+one; a row that looks slower is measured up to `TURNS` times, and the least CPU of each counts.
 """
 
 import argparse
@@ -21,9 +23,14 @@ import pstats
 import resource
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import tarfile
+import tempfile
+from ast import literal_eval
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
-from itertools import groupby
+from io import BytesIO
+from itertools import groupby, islice
 from math import log
 from pathlib import Path
 from statistics import median
@@ -31,12 +38,13 @@ from typing import Any
 
 from benchmarks.rows import ROWS, Row, Work
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 TOP = Path(__file__).parents[1]
 EVERYBODY = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 SLOWER = 1.1
-"""By which factor a ratio has to grow until it is named."""
+"""By which factor a row has to be slower until it is named."""
+TURNS = 3
 
 
 class Measured(Struct, frozen=True):
@@ -53,11 +61,6 @@ class Measured(Struct, frozen=True):
     def ratio(self) -> float:
         """The median of the row by the median of the work beside it."""
         return median(self.cpu) / median(self.beside)
-
-    @property
-    def least_ratio(self) -> float:
-        """The ratio of the quickest run."""
-        return min(self.cpu) / median(self.beside)
 
 
 def measure(row: Row, size: int) -> Measured:
@@ -86,11 +89,26 @@ def _spent() -> float:
     return sum(one.ru_utime + one.ru_stime for one in usage)
 
 
-def measured_apart(row: Row, size: int) -> Measured:
-    """The same in a fresh process."""
-    command = [sys.executable, "-m", "benchmarks.run", "--one", row.name, str(size)]
-    done = subprocess.run(command, cwd=TOP, stdout=subprocess.PIPE, text=True, check=True)
-    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+def measured_apart(row: Row, size: int, tree: Path = TOP) -> Measured:
+    """The same in a fresh process, by the benchmarks and the product of this tree."""
+    said = _python(tree, "-m", "benchmarks.run", "--one", row.name, str(size))
+    return Measured(**json.loads(said.splitlines()[-1]))
+
+
+def rows_of(tree: Path) -> set[tuple[str, int]]:
+    """Each row and size of a tree."""
+    code = "from benchmarks.rows import ROWS; print([(row.name, size) for row in ROWS for size in row.sizes])"
+    return set(literal_eval(_python(tree, "-c", code)))
+
+
+def _python(tree: Path, *words: str) -> str:
+    path = os.pathsep.join([str(tree), str(tree / "cli")])
+    variables = {**os.environ, "PYTHONPATH": path}
+    command = [sys.executable, *words]
+    done = subprocess.run(
+        command, cwd=tree, env=variables, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout
 
 
 def table(rows: Iterable[Measured]) -> Iterable[str]:
@@ -138,18 +156,60 @@ def kept(path: Path) -> Mapping[tuple[str, int], Measured]:
     return {(row.row, row.size): row for row in rows}
 
 
-def slower(now: Iterable[Measured], before: Mapping[tuple[str, int], Measured]) -> list[str]:
-    """Which rows take a tenth more than before, their quickest run included, and by how much."""
-    found = []
-    for row in now:
-        then = before.get((row.row, row.size))
-        if then is None or row.ratio <= SLOWER * then.ratio or row.least_ratio <= then.ratio:
-            continue
-        found.append(
-            f"{row.row}, {row.size:,} {row.unit}: {row.ratio / then.ratio:.2f} times what it was "
-            f"({then.ratio:.2f}, now {row.ratio:.2f} times the work beside it)"
+class Compared(Struct, frozen=True):
+    """A row at one size here and at another commit: the CPU seconds of all runs."""
+
+    now: Measured
+    then: Measured
+
+    @property
+    def factor(self) -> float:
+        """By how much the quickest run here takes longer."""
+        return min(self.now.cpu) / min(self.then.cpu)
+
+    @property
+    def slower(self) -> bool:
+        """Whether that is named."""
+        return self.factor > SLOWER
+
+    def __str__(self) -> str:
+        now, then = min(self.now.cpu), min(self.then.cpu)
+        size = f"{self.now.size:,} {self.now.unit}"
+        return f"{self.now.row}, {size}: {self.factor:.2f} times what it was ({then:.3f} s of CPU, now {now:.3f} s)"
+
+
+def compare(turns: Iterable[tuple[Measured, Measured]]) -> Compared:
+    """Take one more turn, of a row here and there, for as long as the row looks slower; at most `TURNS`."""
+    now: list[Measured] = []
+    then: list[Measured] = []
+    for here, there in islice(turns, TURNS):
+        now.append(here)
+        then.append(there)
+        compared = Compared(_together(now), _together(then))
+        if not compared.slower:
+            break
+    return compared
+
+
+def _together(runs: Sequence[Measured]) -> Measured:
+    return replace(
+        runs[0],
+        cpu=[cpu for run in runs for cpu in run.cpu],
+        beside=[cpu for run in runs for cpu in run.beside],
+        peak=max(run.peak for run in runs),
+    )
+
+
+@contextmanager
+def tree_of(commit: str) -> Iterator[Path]:
+    """A folder with the files of a commit, for as long as it is needed."""
+    with tempfile.TemporaryDirectory(prefix="replan-bench-") as folder:
+        archive = subprocess.run(
+            ["git", "archive", commit], cwd=TOP, stdout=subprocess.PIPE, check=True
         )
-    return found
+        with tarfile.open(fileobj=BytesIO(archive.stdout)) as files:
+            files.extractall(folder, filter="data")
+        yield Path(folder)
 
 
 def main() -> int:
@@ -158,7 +218,7 @@ def main() -> int:
     )
     parser.add_argument("--rows", default="", help="beginnings of names, separated by commas")
     parser.add_argument("--save", type=Path)
-    parser.add_argument("--against", type=Path)
+    parser.add_argument("--against", metavar="COMMIT")
     parser.add_argument("--one", nargs=2, metavar=("ROW", "SIZE"), help=argparse.SUPPRESS)
     parser.add_argument("--profile", nargs=2, metavar=("ROW", "SIZE"))
     asked = parser.parse_args()
@@ -169,23 +229,35 @@ def main() -> int:
     if asked.profile:
         return _profiled(by_name[asked.profile[0]], int(asked.profile[1]))
     wanted = [row for row in ROWS if row.name.startswith(tuple(asked.rows.split(",")))]
-    found: list[Measured] = []
+    measured: list[Measured] = []
+    worse: list[Compared] = []
+    pairs = [(row, size) for row in wanted for size in row.sizes]
 
-    def one_by_one() -> Iterable[Measured]:
-        for row in wanted:
-            for size in row.sizes:
-                found.append(measured_apart(row, size))
-                yield found[-1]
+    def one_by_one(tree: Path | None) -> Iterable[Measured]:
+        there = rows_of(tree) if tree else set()
+        for row, size in pairs:
+            if tree is None or (row.name, size) not in there:
+                measured.append(measured_apart(row, size))
+            else:
+                compared = compare(_turns(row, size, tree))
+                measured.append(compared.now)
+                worse.extend([compared] if compared.slower else [])
+            yield measured[-1]
 
-    for line in table(one_by_one()):
-        print(line, flush=True)
+    with tree_of(asked.against) if asked.against else nullcontext() as tree:
+        for line in table(one_by_one(tree)):
+            print(line, flush=True)
     print(f"\nload average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     if asked.save:
-        asked.save.write_text(json.dumps(document(found), indent=1) + "\n")
-    worse = slower(found, kept(asked.against)) if asked.against else []
-    for line in worse:
-        print(f"slower: {line}")
+        asked.save.write_text(json.dumps(document(measured), indent=1) + "\n")
+    for compared in worse:
+        print(f"slower than {asked.against}: {compared}")
     return 2 if worse else 0
+
+
+def _turns(row: Row, size: int, tree: Path) -> Iterator[tuple[Measured, Measured]]:
+    while True:
+        yield measured_apart(row, size), measured_apart(row, size, tree)
 
 
 def _profiled(row: Row, size: int) -> int:

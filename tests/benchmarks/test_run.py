@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.rows import ROWS
-from benchmarks.run import Measured, document, kept, measure, power, slower, table
-from msgspec.structs import asdict
+from benchmarks.run import TURNS, Measured, compare, document, kept, measure, power, table
 
 TOP = Path(__file__).parents[2]
 
@@ -17,26 +16,21 @@ def measured(
     return Measured(row, size, "partitions", cpu, [beside] * len(cpu), 100.0)
 
 
-def test_a_row_is_compared_by_its_ratio_to_the_work_beside_it() -> None:
-    before = {("plan", 10): measured([1.0, 1.1, 1.2])}
-    on_a_machine_half_as_quick = measured([2.0, 2.2, 2.4], beside=0.2)
-    assert slower([on_a_machine_half_as_quick], before) == []
+def test_a_row_that_is_slower_in_each_turn_is_named_with_both_figures() -> None:
+    turns = [(measured([1.3, 1.2]), measured([1.1, 1.0]))] * 9
+    compared = compare(turns)
+    assert compared.slower
+    assert (
+        str(compared) == "plan, 10 partitions: 1.20 times what it was (1.000 s of CPU, now 1.200 s)"
+    )
+    assert len(compared.now.cpu) == len(compared.then.cpu) == 2 * TURNS
 
 
-def test_what_became_slower_by_a_tenth_is_named_with_both_ratios() -> None:
-    before = {("plan", 10): measured([1.0, 1.1, 1.2])}
-    assert slower([measured([1.3, 1.3, 1.3])], before) == [
-        "plan, 10 partitions: 1.18 times what it was (11.00, now 13.00 times the work beside it)"
-    ]
-
-
-def test_a_row_whose_quickest_run_is_as_quick_as_before_is_not_named() -> None:
-    before = {("plan", 10): measured([1.0, 1.1, 1.2])}
-    assert slower([measured([1.0, 1.3, 1.4])], before) == []
-
-
-def test_a_row_that_is_new_is_not_named() -> None:
-    assert slower([measured([9.0], row="another")], {}) == []
+def test_a_row_that_is_as_quick_in_a_later_turn_is_not_named_and_takes_no_more_turns() -> None:
+    turns = iter([(measured([2.0]), measured([1.0])), (measured([1.05]), measured([1.5]))] * 9)
+    compared = compare(turns)
+    assert not compared.slower
+    assert compared.now.cpu == [2.0, 1.05]
 
 
 def test_growth_is_the_exponent_between_the_two_largest_sizes() -> None:
@@ -66,13 +60,14 @@ def test_a_row_runs_so_often_as_it_says_and_once_before() -> None:
 @pytest.mark.nightly
 @pytest.mark.command
 def test_the_table_ends_with_2_where_a_row_became_slower(tmp_path: Path) -> None:
-    file = tmp_path / "figures.json"
-    row = Measured("replan --version", 3, "partitions", [0.001], [1.0], 1.0)
-    file.write_text(json.dumps({"rows": [asdict(row)]}))
+    copy = tmp_path / "copy"
+    subprocess.run(["git", "clone", "--quiet", "--shared", TOP, copy], check=True)
+    start = copy / "cli" / "replan" / "__main__.py"
+    start.write_text("sum(range(20_000_000))\n" + start.read_text())
     command = [sys.executable, "-m", "benchmarks.run", "--rows", "replan --version"]
     done = subprocess.run(
-        [*command, "--against", file], cwd=TOP, capture_output=True, text=True, check=False
+        [*command, "--against", "HEAD"], cwd=copy, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2, done.stderr
     assert "| replan --version | 3 partitions |" in done.stdout
-    assert "slower: replan --version, 3 partitions: " in done.stdout
+    assert "slower than HEAD: replan --version, 3 partitions: " in done.stdout
