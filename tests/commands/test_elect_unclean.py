@@ -1,6 +1,7 @@
 """`elect best-log|unclean|designated` on the embedded cluster: shown, refused without --unclean, performed."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,8 +10,10 @@ from tests.commands.shell import Shell
 
 from replan.commands.api import Connection, save_tails
 from replan.errors import UnsafePlan
+from replan.kafka.api import RecordBatch
 from replan.model.api import BrokerId, Look, TopicPartition, TopicPermission, Wanted
 from replan.planning.api import RecoveryMethod, Tail, loads
+from replan.snapshots.api import read_index
 
 pytestmark = pytest.mark.slow
 
@@ -322,3 +325,42 @@ def test_what_is_not_shown_of_a_partition_does_not_count_as_nothing_to_save(
     connection = Connection(plane, plane, tails=lambda: plane)
     with pytest.raises(UnsafePlan, match=why):
         save_tails(plan, shell.folder / "lost", connection)
+
+
+class Unreadable:
+    """The tails of a cluster of which that of broker 4 is of an old message format."""
+
+    def held_from(self, _broker: BrokerId, _name: TopicPartition, begin: int) -> int:
+        return begin
+
+    def read(
+        self, broker: BrokerId, _name: TopicPartition, begin: int, end: int
+    ) -> Iterator[RecordBatch]:
+        if broker == 4:
+            raise UnsafePlan("message format 1")
+        yield RecordBatch(begin, end - 1, end - begin, False, False, b"records")
+
+
+def test_what_was_saved_before_a_tail_that_cannot_be_saved_stays_in_the_index(
+    shell: Leaderless,
+) -> None:
+    wider = cast(Any, cluster())
+    wider["brokers"].append({"id": 4})
+    wider["topics"][0]["partitions"][0]["replicas"] = [1, 3, 2, 4]
+    wider["logs"][0]["replicas"].append(
+        {"broker": 4, "end": 1500, "lastEpoch": 0, "epochs": [[0, 1500]]}
+    )
+    (shell.folder / "cluster.json").write_text(json.dumps(wider))
+    designated = ("elect", "designated", "--partition", "orders-0", "--leader", "3")
+    saved = shell.folder / "plan.json"
+    shell.on_cluster(*designated, "--give-up-on", "1", "-o", saved, wanted=2)
+    plan = loads(saved.read_text(), "plan.json")
+    (state,) = shell.states()
+    look = Look(brokers={}, partitions={state.partition: state})
+    connection = Connection(
+        cast(Any, Unshown(look)), cast(Any, None), tails=lambda: cast(Any, Unreadable())
+    )
+    with pytest.raises(UnsafePlan, match="message format 1"):
+        save_tails(plan, shell.folder / "lost", connection)
+    (tail,) = read_index(shell.folder / "lost").tails
+    assert (tail.broker, tail.records) == (2, 1000)

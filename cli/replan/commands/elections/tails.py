@@ -40,7 +40,7 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
 
     Of partitions that are led already it is too late; what is in the folder is not saved again. Raises UnsafePlan where
     nobody knows whether one is led: nothing is saved; where a part is in remote storage only: the rest is saved; and as
-    `Tails.read`.
+    `Tails.read`: what was saved before that stays in the index.
     """
     if folder is None or not plan.unclean:
         return
@@ -57,26 +57,30 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
     saved_files = saved_topic_ids(folder, plan.cluster_id)
     saved: list[TailForm] = []
     remote: list[str] = []
-    for recovery in plan.unclean:
-        state = look.partitions.get(recovery.partition)
-        if state is None or state.leader is not None:
-            continue
-        answered = {c.broker: c.known_log for c in recovery.candidates if c.known_log is not None}
-        for tail in dropped(answered, recovery.chosen):
-            begin = tails.held_from(tail.broker, recovery.partition, tail.begin)
-            if begin > tail.begin:
-                last = min(begin, tail.end) - 1
-                remote.append(
-                    f"{recovery.partition}, {tail.begin:,} to {last:,} of broker {tail.broker}"
-                )
-            if begin < tail.end:
-                held = replace(tail, begin=begin)
-                saved += _save_tail(held, recovery, folder, tails, saved_files)
-    if saved:
-        write_index(folder, plan.cluster_id, saved)
-        records = sum(tail.records for tail in saved)
-        note(f"saved {count(records, 'record')} of {count(len(saved), 'log')} in {folder}")
-    else:
+    try:
+        for recovery in plan.unclean:
+            state = look.partitions.get(recovery.partition)
+            if state is None or state.leader is not None:
+                continue
+            answered = {
+                c.broker: c.known_log for c in recovery.candidates if c.known_log is not None
+            }
+            for tail in dropped(answered, recovery.chosen):
+                begin = tails.held_from(tail.broker, recovery.partition, tail.begin)
+                if begin > tail.begin:
+                    last = min(begin, tail.end) - 1
+                    remote.append(
+                        f"{recovery.partition}, {tail.begin:,} to {last:,} of broker {tail.broker}"
+                    )
+                if begin < tail.end:
+                    held = replace(tail, begin=begin)
+                    saved += _save_tail(held, recovery, folder, tails, saved_files)
+    finally:
+        if saved:
+            write_index(folder, plan.cluster_id, saved)
+            records = sum(tail.records for tail in saved)
+            note(f"saved {count(records, 'record')} of {count(len(saved), 'log')} in {folder}")
+    if not saved:
         note(f"--save-tails {folder}: there is nothing to save that is not there already")
     if remote:
         raise UnsafePlan(
