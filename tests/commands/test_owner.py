@@ -10,7 +10,7 @@ UNKNOWN = 54_321
 """A user without an entry in /etc/passwd, as a container may have."""
 ASK = """
 import os
-from replan.commands.inputs.journals import owner
+from replan.commands.shared.journals import owner
 if os.geteuid() == 0:
     os.setuid({unknown})
 print(owner(), os.getuid())

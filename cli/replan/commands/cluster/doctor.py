@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from replan.commands.frame.output import result
-from replan.commands.inputs.options import ExitZero, TextOrJson
-from replan.commands.inputs.target import Connection, JournaledTarget
+from replan.commands.shared.options import ExitZero, TextOrJson
+from replan.commands.shared.target import Connection, JournaledTarget
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit
 from replan.wording import first_line
 
@@ -95,7 +95,7 @@ def _why_silent(connection: Connection, snapshot: "Snapshot") -> "Mapping[Broker
 
 def _journal_topics(cluster: JournaledTarget, connection: Connection) -> "Iterator[Check]":
     """Whether the topics of the journal and its lock keep what is written there; nothing where there are none yet."""
-    from replan.commands.inputs.journals import journal_topic_of
+    from replan.commands.shared.journals import journal_topic_of
     from replan.planning.findings.checkup import Check, CheckKind, Level
 
     place = cluster.journal_place
@@ -116,7 +116,7 @@ def _journal(
 ) -> "Iterator[Check]":
     """Whether the journal can be read, and what it says."""
     from replan.applying.views.by_journal import throttles_seen_twice
-    from replan.commands.inputs.journals import read_journal
+    from replan.commands.shared.journals import read_journal
     from replan.planning.findings.checkup import Check, CheckKind, Level
 
     try:

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from replan.commands.frame.output import keep_inputs, note, write
-from replan.commands.inputs.options import (
+from replan.commands.placement.annotations import Annotations, annotated
+from replan.commands.shared.options import (
     Force,
     OutputFile,
     PlacementPaths,
     Topics,
     placement_files,
 )
-from replan.commands.inputs.target import JournaledTarget, ReadTarget
-from replan.commands.placement.annotations import Annotations, annotated
+from replan.commands.shared.target import JournaledTarget, ReadTarget
 from replan.errors import BadUsage, Exit
 from replan.wording import count
 
 if TYPE_CHECKING:
-    from replan.commands.inputs.target import Observed
+    from replan.commands.shared.target import Observed
     from replan.fleet.lake.delta import Hour
     from replan.model.snapshot import Snapshot
 
@@ -246,7 +246,7 @@ def take_snapshot(
     if cluster.snapshot is not None:
         snapshot = cluster.observe()
     else:
-        from replan.commands.inputs.observed import observed
+        from replan.commands.shared.observed import observed
 
         observation = observed(cluster, log_ends=lake is not None)
         snapshot = observation.snapshot

@@ -21,15 +21,15 @@ from replan.commands.frame.output import (
     result,
     result_lines,
 )
-from replan.commands.inputs.options import COLOR, Everything, ExitZero, ReportForm, Topics
-from replan.commands.inputs.target import JournaledTarget, seconds
+from replan.commands.shared.options import COLOR, Everything, ExitZero, ReportForm, Topics
+from replan.commands.shared.target import JournaledTarget, seconds
 from replan.errors import BadUsage, ClusterUnreachable, Exit
 
 if TYPE_CHECKING:
     from replan.applying.journal.ledger import JournalState
     from replan.applying.observation import PartitionHistory
     from replan.applying.views.progress import CopyPace
-    from replan.commands.inputs.target import Connection
+    from replan.commands.shared.target import Connection
     from replan.model.control_plane import Clock
     from replan.model.snapshot import Snapshot
     from replan.planning.findings.health import Health
@@ -281,9 +281,9 @@ class _Watcher(Struct):
         """One look."""
         from replan.applying.journal.records import moment_of
         from replan.applying.views.by_journal import nobodys, throttles_seen_twice
-        from replan.commands.inputs.journals import journal_state, loop_of
-        from replan.commands.inputs.unread import note_unread
-        from replan.commands.inputs.with_journal import resume_command
+        from replan.commands.shared.journals import journal_state, loop_of
+        from replan.commands.shared.unread import note_unread
+        from replan.commands.shared.with_journal import resume_command
         from replan.planning.findings.replica_progress import (
             AskedPartition,
             reassignment_state,
@@ -350,8 +350,8 @@ class _Watcher(Struct):
     ) -> "ClusterStatus":
         """With what the open application waits for, and how far it is."""
         from replan.applying.views.by_journal import open_application_view
-        from replan.commands.inputs.journals import journal_state
-        from replan.commands.inputs.with_journal import readable_open_plan
+        from replan.commands.shared.journals import journal_state
+        from replan.commands.shared.with_journal import readable_open_plan
 
         ledger = journal.ledger
         if ledger.application is None:

@@ -13,9 +13,9 @@ from replan.commands.elections.election_scope import (
 )
 from replan.commands.elections.recovering import RecoveryOptions, recover
 from replan.commands.frame.output import is_live, keep_inputs, result
-from replan.commands.inputs.options import Allow, Detail, Pace, TextOrJson, placement_files
-from replan.commands.inputs.target import LiveTarget
-from replan.commands.inputs.unread import note_unread
+from replan.commands.shared.options import Allow, Detail, Pace, TextOrJson, placement_files
+from replan.commands.shared.target import LiveTarget
+from replan.commands.shared.unread import note_unread
 from replan.errors import Exit
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ def elect_preferred(
       replan elect preferred --all --bootstrap-server kafka-1:9092
       replan elect preferred --topic 'pay*' --simulated cluster.json --format json
     """
-    from replan.commands.inputs.journals import journal_state
-    from replan.commands.inputs.plans import allowed_of, save_plan, verdict
-    from replan.commands.performing.application import check_free, perform, plan_to_resume
+    from replan.commands.shared.application import check_free, perform, plan_to_resume
+    from replan.commands.shared.journals import journal_state
+    from replan.commands.shared.plans import allowed_of, save_plan, verdict
     from replan.planning.elections.preferred import preferred_elections
     from replan.reporting.application.outcome_text import (
         election_results,

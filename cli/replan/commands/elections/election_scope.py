@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct
 
-from replan.commands.inputs.options import DEFAULT_FILES, placement_files
-from replan.commands.inputs.target import LiveTarget
+from replan.commands.shared.options import DEFAULT_FILES, placement_files
+from replan.commands.shared.target import LiveTarget
 from replan.errors import BadUsage
 
 if TYPE_CHECKING:

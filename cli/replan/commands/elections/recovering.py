@@ -15,9 +15,9 @@ from replan.commands.elections.election_scope import (
 )
 from replan.commands.elections.tails import SaveTails, save_tails
 from replan.commands.frame.output import is_live, keep_inputs, note, result
-from replan.commands.inputs.options import Allow, Detail, Pace, TextOrJson, placement_files
-from replan.commands.inputs.target import LiveTarget
-from replan.commands.inputs.unread import note_unread
+from replan.commands.shared.options import Allow, Detail, Pace, TextOrJson, placement_files
+from replan.commands.shared.target import LiveTarget
+from replan.commands.shared.unread import note_unread
 from replan.errors import BadFile, BadUsage, Exit
 from replan.wording import NAMES_SHOWN, capped
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from replan.applying.views.outcome import Outcome
-    from replan.commands.inputs.target import Connection
+    from replan.commands.shared.target import Connection
     from replan.model.names import BrokerId, TopicPartition
     from replan.model.replica_logs import ProbedLogs
     from replan.model.snapshot import Snapshot
@@ -94,9 +94,9 @@ def recover(
     `leader`: who is to lead what `elect designated` names; `moves_led`: also where another one leads now.
     """
     from replan.applying.steps.recovering import with_logs
-    from replan.commands.inputs.journals import journal_state
-    from replan.commands.inputs.plans import allowed_of, save_plan, verdict
-    from replan.commands.performing.application import check_free, plan_to_resume
+    from replan.commands.shared.application import check_free, plan_to_resume
+    from replan.commands.shared.journals import journal_state
+    from replan.commands.shared.plans import allowed_of, save_plan, verdict
     from replan.planning.elections.recover import partitions_to_probe, recovery_elections
 
     inputs = [
@@ -241,7 +241,7 @@ def _perform(
     *,
     approved: bool,
 ) -> Exit:
-    from replan.commands.performing.application import approve_unclean, perform
+    from replan.commands.shared.application import approve_unclean, perform
 
     agreed = approve_unclean(
         plan, unclean=options.unclean, auto_approve=options.auto_approve or approved

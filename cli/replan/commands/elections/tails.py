@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from replan.commands.frame.output import note, result
-from replan.commands.inputs.target import Connection, LiveTarget
+from replan.commands.shared.target import Connection, LiveTarget
 from replan.errors import BadUsage, ClusterRefused, ClusterUnreachable, Exit, UnsafePlan
 from replan.wording import count, listed
 
@@ -248,7 +248,7 @@ def tails_replay(
       replan tails replay lost/ --topic orders --bootstrap-server kafka-1:9092
       replan tails replay lost/ --broker 2 --auto-approve --bootstrap-server kafka-1:9092
     """
-    from replan.commands.performing.application import agreed
+    from replan.commands.shared.application import agreed
     from replan.errors import WrongCluster
     from replan.snapshots.tail_files import open_replays, read_index
 

@@ -1,7 +1,7 @@
 """A cluster as a lake keeps it."""
 
-from replan.commands.inputs.observed import observed
-from replan.commands.inputs.target import Observed, Target
+from replan.commands.shared.observed import observed
+from replan.commands.shared.target import Observed, Target
 from replan.fleet.collect import CollectedCluster, ended_applications
 
 

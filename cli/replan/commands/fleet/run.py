@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 ASKED_WITH: "Mapping[str, Sequence[str]]" = {
     "snapshot": ("replan.snapshots.files", "replan.snapshots.json_form"),
-    "simulated": ("replan.commands.inputs.with_journal", "replan.simulator.control_plane"),
-    "bootstrap_servers": ("replan.commands.inputs.with_journal", "replan.kafka.control_plane"),
+    "simulated": ("replan.commands.shared.with_journal", "replan.simulator.control_plane"),
+    "bootstrap_servers": ("replan.commands.shared.with_journal", "replan.kafka.control_plane"),
 }
 """What a cluster is read with, by how it is named."""
 
@@ -113,7 +113,7 @@ def _observer(fleet: "Fleet") -> "Callable[[FleetCluster], CollectedCluster]":
     import pyarrow as pa
 
     from replan.commands.fleet.observe import collected_from
-    from replan.commands.inputs.target import JournaledTarget
+    from replan.commands.shared.target import JournaledTarget
     from replan.fleet.lake.store import local_copy
 
     pa.array(())  # it imports whatever arrays may be made of

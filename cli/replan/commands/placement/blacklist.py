@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 import typer
 
 from replan.commands.frame.output import note, result
-from replan.commands.inputs.options import PlacementPaths, TextOrJson, Topics, placement_files
-from replan.commands.inputs.target import JournaledTarget
+from replan.commands.shared.options import PlacementPaths, TextOrJson, Topics, placement_files
+from replan.commands.shared.target import JournaledTarget
 from replan.errors import BadUsage, Exit
 
 BrokerArgument = Annotated[
@@ -38,7 +38,7 @@ def show(
       replan blacklist show --bootstrap-server kafka-1:9092
       replan blacklist show -f placements/ --simulated cluster.json --format json
     """
-    from replan.commands.inputs.observed import observed
+    from replan.commands.shared.observed import observed
     from replan.placement_file.load import load_placement
     from replan.planning.blacklist_report import blacklist_report
     from replan.reporting.cluster.checkup_text import render_blacklist, render_blacklist_json

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from replan.commands.frame.output import result
-from replan.commands.inputs.options import (
+from replan.commands.shared.options import (
     Everything,
     ExitZero,
     PlacementPaths,
@@ -43,7 +43,7 @@ def diff(
       replan diff main
       replan diff old.yaml new.yaml --format markdown
     """
-    from replan.commands.inputs.revisions import placement_at
+    from replan.commands.shared.revisions import placement_at
     from replan.reporting.plans import placement_difference as difference
 
     named = placement_files(files)

@@ -8,7 +8,7 @@ import typer
 from msgspec.structs import replace
 
 from replan.commands.frame.output import Color, note, result, result_lines
-from replan.commands.inputs.options import (
+from replan.commands.shared.options import (
     AS,
     COLOR,
     BalanceRates,
@@ -19,7 +19,7 @@ from replan.commands.inputs.options import (
     limit_of,
     placement_files,
 )
-from replan.commands.inputs.target import JournaledTarget
+from replan.commands.shared.target import JournaledTarget
 from replan.errors import Exit
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ def drift(
       replan drift --bootstrap-server kafka-1:9092
       replan drift --cluster payments-eu --since lake/
     """
-    from replan.commands.inputs.observed import observed
-    from replan.commands.inputs.plans import planning
-    from replan.commands.inputs.rates import chosen_rates
-    from replan.commands.inputs.unread import check_shown
+    from replan.commands.shared.observed import observed
+    from replan.commands.shared.plans import planning
+    from replan.commands.shared.rates import chosen_rates
+    from replan.commands.shared.unread import check_shown
     from replan.model.declared.where import MistakenPlacement
     from replan.placement_file.load import load_placement
     from replan.planning.findings.drift_report import drift_report

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replan.commands.frame.output import result
-from replan.commands.inputs.options import (
+from replan.commands.shared.options import (
     BalanceRates,
     ExitZero,
     PlacementPaths,
     TextOrJson,
     placement_files,
 )
-from replan.commands.inputs.target import JournaledTarget
+from replan.commands.shared.target import JournaledTarget
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ def explain(
       replan explain orders-7 --bootstrap-server kafka-1:9092
       replan explain orders-7 -f placements/ --snapshot cluster.json --format json
     """
-    from replan.commands.inputs.observed import observed
-    from replan.commands.inputs.plans import planning
-    from replan.commands.inputs.rates import chosen_rates
+    from replan.commands.shared.observed import observed
+    from replan.commands.shared.plans import planning
+    from replan.commands.shared.rates import chosen_rates
     from replan.model.names import parse_topic_partition
     from replan.placement_file.load import load_placement
     from replan.planning.explanation import explain_partition
@@ -83,7 +83,7 @@ def _by_policy(
 ) -> "tuple[ByPolicy, ...]":
     """What the loop does, by what it has kept in the journal; nothing without a policy."""
     from replan.commands.frame.output import note
-    from replan.commands.inputs.journals import kept_by_loop
+    from replan.commands.shared.journals import kept_by_loop
     from replan.errors import BadFile, ClusterRefused, ClusterUnreachable
     from replan.reconciling.explaining import by_policy
     from replan.reconciling.history import History

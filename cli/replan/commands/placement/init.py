@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from replan.commands.frame.output import note, save
-from replan.commands.inputs.target import ReadTarget
+from replan.commands.shared.target import ReadTarget
 from replan.documents.files import shipped
 from replan.errors import BadUsage, Exit
 

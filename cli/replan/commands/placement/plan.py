@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replan.commands.frame.output import Color, keep_inputs, note, result
-from replan.commands.inputs.options import (
+from replan.commands.placement.annotations import Annotations, annotated
+from replan.commands.shared.options import (
     COLOR,
     Allow,
     Everything,
@@ -25,12 +26,11 @@ from replan.commands.inputs.options import (
     limit_of,
     placement_files,
 )
-from replan.commands.inputs.target import JournaledTarget, seconds
-from replan.commands.placement.annotations import Annotations, annotated
+from replan.commands.shared.target import JournaledTarget, seconds
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
-    from replan.commands.inputs.tried import Tried
+    from replan.commands.placement.tried import Tried
     from replan.model.declared.placement import Placement
     from replan.planning.plans.plan import Plan
 
@@ -103,9 +103,9 @@ def plan(
       replan plan --measure 30s --bootstrap-server kafka-1:9092 -o plan.json
       replan plan -f placements/ --snapshot cluster.json --max-snapshot-age 24h --since main --format markdown
     """
-    from replan.commands.inputs.observed import observed
-    from replan.commands.inputs.permissions import note_missing
-    from replan.commands.inputs.plans import (
+    from replan.commands.shared.observed import observed
+    from replan.commands.shared.permissions import note_missing
+    from replan.commands.shared.plans import (
         PlanView,
         allowed_of,
         check_age,
@@ -117,7 +117,7 @@ def plan(
         save_plan,
         verdict,
     )
-    from replan.commands.inputs.rates import chosen_rates
+    from replan.commands.shared.rates import chosen_rates
     from replan.placement_file.load import load_placement
     from replan.planning.making.journal_topic import plan_with_journal
     from replan.planning.making.planner import make_plan
@@ -148,7 +148,7 @@ def plan(
             pending = pending_since(since, files, unlimited) if since else None
         tried: Sequence[Tried] = ()
         if made.changes and cluster.snapshot is None:
-            from replan.commands.inputs.tried import tried_changes
+            from replan.commands.placement.tried import tried_changes
 
             tried = tried_changes(made, cluster, observation.snapshot)
         refused = [t.text for t in tried if t.refused]
@@ -200,7 +200,7 @@ def show(
       replan show plan.json --topic 'pay*' --broker 4
       replan show plan.json --against last-week.json
     """
-    from replan.commands.inputs.plans import (
+    from replan.commands.shared.plans import (
         PlanView,
         plan_about,
         plan_difference_in,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from replan.commands.elections.tails import SaveTails
 from replan.commands.elections.tails import save_tails as save_records
 from replan.commands.frame.output import Color, is_live, note
-from replan.commands.inputs.options import (
+from replan.commands.shared.options import (
     COLOR,
     Allow,
     Detail,
@@ -21,7 +21,7 @@ from replan.commands.inputs.options import (
     Until,
     WithinLimits,
 )
-from replan.commands.inputs.target import LiveTarget
+from replan.commands.shared.target import LiveTarget
 from replan.errors import BadUsage, Exit
 
 if TYPE_CHECKING:
@@ -116,10 +116,10 @@ def apply(
       replan apply -f placement.yaml --auto-approve --simulated cluster.json
     """
     from replan.applying.journal.records import Verb
-    from replan.commands.inputs.rates import chosen_rates
-    from replan.commands.performing import application
-    from replan.commands.performing.fault_injection import with_faults
+    from replan.commands.running.fault_injection import with_faults
     from replan.commands.running.throttle import change_rates
+    from replan.commands.shared import application
+    from replan.commands.shared.rates import chosen_rates
 
     files = _placement(plan_file, files, cluster)
     if (plan_file is None) == (not files):
@@ -181,7 +181,7 @@ def _placement(
 
 def _saved(plan_file: Path | None, digest: str | None, placement: Sequence[Path]) -> "Plan | None":
     """The saved plan, if it is the one that was reviewed; None where a new one is made."""
-    from replan.commands.inputs.plans import check_reviewed, read_plan
+    from replan.commands.shared.plans import check_reviewed, read_plan
 
     if plan_file is None:
         if digest is not None or placement:
@@ -226,8 +226,8 @@ def resume(*, until: Until = None, detail: Detail, pace: Pace, cluster: LiveTarg
       replan resume --simulated cluster.json --slots 2
     """
     from replan.applying.journal.records import Verb
-    from replan.commands.performing import application
     from replan.commands.running.steer import lift_pause, resume_loop
+    from replan.commands.shared import application
 
     with cluster.connect() as connection:
         leave_in = None if until is None else until.seconds_from(connection.moment())
@@ -274,8 +274,8 @@ def abandon(
 
     from replan.applying.abandoning import RunningCopies
     from replan.applying.abandoning import abandon_application as give_up
-    from replan.commands.performing.application import act_on_open_application
     from replan.commands.running.steer import take_from_process
+    from replan.commands.shared.application import act_on_open_application
 
     if cancel_copies and unthrottled:
         raise BadUsage("--cancel-copies and --unthrottled contradict each other; pass one of them")

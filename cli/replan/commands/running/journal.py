@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from replan.commands.frame.output import result
-from replan.commands.inputs.options import TextOrJson
-from replan.commands.inputs.target import AnsweringTarget
+from replan.commands.shared.options import TextOrJson
+from replan.commands.shared.target import AnsweringTarget
 from replan.errors import BadUsage, Exit
 
 
@@ -28,7 +28,7 @@ def journal_show(
       replan journal show --bootstrap-server kafka-1:9092
       replan journal show --simulated cluster.json --format json
     """
-    from replan.commands.inputs.journals import read_journal
+    from replan.commands.shared.journals import read_journal
     from replan.reporting.application.journal_text import render_journal, render_journal_json
 
     with cluster.connect() as connection:
@@ -54,7 +54,7 @@ def lock_show(*, cluster: AnsweringTarget) -> Exit:
       replan lock show --simulated cluster.json
     """
     from replan.applying.journal.file import holder
-    from replan.commands.inputs.journals import journal_topic_of
+    from replan.commands.shared.journals import journal_topic_of
     from replan.reporting.application.journal_text import NO_LOCK, render_lock
 
     where = cluster.journal_place
@@ -95,7 +95,7 @@ def lock_release(
       replan lock release 3f9a1c02b7de --reason "the job hangs" --bootstrap-server kafka-1:9092
       replan lock release 3f9a1c02b7de --reason cancelled --cluster eu-1
     """
-    from replan.commands.inputs.journals import journal_topic_of, owner
+    from replan.commands.shared.journals import journal_topic_of, owner
 
     where = cluster.journal_place
     if where.path is not None or not cluster.is_real:

@@ -10,15 +10,15 @@ import typer
 from msgspec.structs import replace
 
 from replan.commands.frame.output import note
-from replan.commands.inputs.options import (
+from replan.commands.observing.watchers import Watching
+from replan.commands.shared.options import (
     BalanceRates,
     Every,
     Pace,
     PlacementPaths,
     placement_files,
 )
-from replan.commands.inputs.target import Connection, LiveTarget
-from replan.commands.observing.watchers import Watching
+from replan.commands.shared.target import Connection, LiveTarget
 from replan.errors import BadUsage, ClusterUnreachable, Exit
 from replan.model.declared.reconcile import REST_SECONDS
 
@@ -96,8 +96,8 @@ def reconcile(
     """
     from replan.applying.journal.records import timestamp_now
     from replan.commands.frame.signals import asked_to_stop
-    from replan.commands.inputs.journals import owner
-    from replan.commands.inputs.rates import chosen_rates
+    from replan.commands.shared.journals import owner
+    from replan.commands.shared.rates import chosen_rates
     from replan.reconciling.loop import Loop, LoopSettings
 
     given = [] if git is not None else placement_files(files, cluster)
@@ -186,7 +186,7 @@ def _placements(
 
         yield read, files
         return
-    from replan.commands.inputs.revisions import checkout
+    from replan.commands.shared.revisions import checkout
 
     with checkout(git, ref) as working:
 
@@ -210,13 +210,13 @@ def _ports(
     *,
     once: bool,
 ) -> "LoopPorts":
-    from replan.commands.inputs.journals import (
+    from replan.commands.shared.journals import (
         journal_topic_of,
         loop_store,
         owned_journal,
         read_journal,
     )
-    from replan.commands.inputs.permissions import check_allowed
+    from replan.commands.shared.permissions import check_allowed
     from replan.reconciling.ports import LoopPorts
 
     @contextmanager

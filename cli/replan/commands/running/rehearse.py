@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from replan.commands.frame.output import keep_inputs, write
-from replan.commands.inputs.options import (
+from replan.commands.shared.options import (
     Every,
     Faults,
     OutputFile,
@@ -18,13 +18,13 @@ from replan.commands.inputs.options import (
     PlacementPaths,
     placement_files,
 )
-from replan.commands.inputs.target import OptionalTarget, seconds
+from replan.commands.shared.target import OptionalTarget, seconds
 from replan.errors import BadUsage, Exit
 from replan.model.declared.reconcile import REST_SECONDS
 from replan.wording import DAY_SECONDS
 
 if TYPE_CHECKING:
-    from replan.commands.performing.loop_rehearsal import LoopOptions
+    from replan.commands.running.loop_rehearsal import LoopOptions
     from replan.reporting.blocks import Block
 
 
@@ -163,7 +163,7 @@ def rehearse(
     if plan_file is None:
         if runs:
             raise BadUsage("--runs goes with PLAN; of --reconcile, name one seed after the other")
-        from replan.commands.performing.loop_rehearsal import LoopOptions
+        from replan.commands.running.loop_rehearsal import LoopOptions
         from replan.placement_file.load import load_placement
 
         weeks = LoopOptions(
@@ -177,8 +177,8 @@ def rehearse(
         return _reconcile(weeks, cluster, form, output)
     if files or length is not None or every is not None:
         raise BadUsage("-f, --for and --every go with --reconcile; leave them out")
-    from replan.commands.inputs.plans import read_plan
-    from replan.commands.performing.rehearsals import rehearsal_of
+    from replan.commands.running.rehearsals import rehearsal_of
+    from replan.commands.shared.plans import read_plan
     from replan.rehearsal.report.json import render_rehearsal_json
     from replan.rehearsal.report.sections import rehearsal_report
 
@@ -191,7 +191,7 @@ def rehearse(
 def _reconcile(
     weeks: "LoopOptions", cluster: OptionalTarget, form: PageForm, output: Path | None
 ) -> Exit:
-    from replan.commands.performing.loop_rehearsal import loop_rehearsal_of
+    from replan.commands.running.loop_rehearsal import loop_rehearsal_of
     from replan.rehearsal.report.loop_sections import (
         loop_rehearsal_report,
         render_loop_rehearsal_json,

@@ -7,9 +7,9 @@ import typer
 from msgspec.structs import replace
 
 from replan.commands.frame.output import keep_inputs
-from replan.commands.inputs.options import Allow, ExitZero, ReportForm, SavedPlan
-from replan.commands.inputs.target import AnsweringTarget
-from replan.commands.inputs.unread import note_unread
+from replan.commands.shared.options import Allow, ExitZero, ReportForm, SavedPlan
+from replan.commands.shared.target import AnsweringTarget
+from replan.commands.shared.unread import note_unread
 from replan.errors import BadUsage, Exit
 
 
@@ -59,8 +59,8 @@ def rollback(
     """
     from replan.applying.journal.originals import before
     from replan.applying.views.by_journal import as_planned_from
-    from replan.commands.inputs.journals import read_journal
-    from replan.commands.inputs.plans import allowed_of, present, save_plan, verdict
+    from replan.commands.shared.journals import read_journal
+    from replan.commands.shared.plans import allowed_of, present, save_plan, verdict
     from replan.placement_file.load import load_placement
     from replan.planning.comparison.cluster_check import check_cluster
     from replan.planning.making.limits import raised

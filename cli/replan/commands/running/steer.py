@@ -9,9 +9,9 @@ import time
 from typing import TYPE_CHECKING
 
 from replan.commands.frame.output import is_live, note, result
-from replan.commands.inputs.asking import PAUSE_SECONDS, ask, ask_loop, noted_if_silent
-from replan.commands.inputs.options import Detail, Pace
-from replan.commands.inputs.target import AnsweringTarget, Connection, LiveTarget, Target
+from replan.commands.running.asking import PAUSE_SECONDS, ask, ask_loop, noted_if_silent
+from replan.commands.shared.options import Detail, Pace
+from replan.commands.shared.target import AnsweringTarget, Connection, LiveTarget, Target
 from replan.errors import Exit
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def cancel(*, detail: Detail, pace: Pace, cluster: LiveTarget) -> Exit:
       replan cancel --simulated cluster.json
     """
     from replan.applying.journal.records import Verb
-    from replan.commands.inputs.journals import journal_state
-    from replan.commands.performing import application
+    from replan.commands.shared import application
+    from replan.commands.shared.journals import journal_state
 
     with cluster.connect() as connection:
         plan = application.begun_plan(cluster, connection, "cancel")
@@ -91,7 +91,7 @@ def take_from_process(cluster: LiveTarget, copies: "RunningCopies") -> None:
     """
     from replan.applying.abandoning import RunningCopies, check_no_copies
     from replan.applying.journal.records import Verb
-    from replan.commands.inputs.journals import journal_state
+    from replan.commands.shared.journals import journal_state
 
     with cluster.connect() as connection:
         plane = connection.control_plane
@@ -107,7 +107,7 @@ def take_from_process(cluster: LiveTarget, copies: "RunningCopies") -> None:
 
 def _await_release(cluster: LiveTarget, connection: Connection) -> None:
     """Until the process has restored what no copy needs, and left, `LEAVING_SECONDS` at most."""
-    from replan.commands.inputs.journals import journal_state
+    from replan.commands.shared.journals import journal_state
 
     cluster_id = connection.control_plane.cluster_id()
     until = time.monotonic() + LEAVING_SECONDS
@@ -133,7 +133,7 @@ def resume_loop(cluster: Target, connection: Connection) -> bool:
 def lift_pause(cluster: Target, connection: Connection) -> bool:
     """Let the process at work go on, if there is one and it was paused; False where nobody answers."""
     from replan.applying.journal.records import Verb
-    from replan.commands.inputs.journals import journal_state
+    from replan.commands.shared.journals import journal_state
 
     journal = journal_state(cluster, connection, connection.control_plane.cluster_id())
     opened = journal.ledger.application

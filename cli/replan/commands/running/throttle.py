@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replan.commands.frame.output import is_live, result
-from replan.commands.inputs.asking import ask, noted_if_silent
-from replan.commands.inputs.options import Detail, Pace, TextOrJson, patience
-from replan.commands.inputs.target import Connection, JournaledTarget, LiveTarget, Target
+from replan.commands.running.asking import ask, noted_if_silent
+from replan.commands.shared.options import Detail, Pace, TextOrJson, patience
+from replan.commands.shared.target import Connection, JournaledTarget, LiveTarget, Target
 from replan.errors import BadUsage, Exit
 from replan.wording import NAMES_SHOWN, capped
 
@@ -84,9 +84,9 @@ def throttle_rate(
     from replan.applying.other_tools import not_ours, plan_of_throttle
     from replan.applying.run.opening import open_plan
     from replan.applying.steering import MoveRates
-    from replan.commands.inputs.journals import journal_state
-    from replan.commands.inputs.permissions import check_allowed
-    from replan.commands.performing.application import perform
+    from replan.commands.shared.application import perform
+    from replan.commands.shared.journals import journal_state
+    from replan.commands.shared.permissions import check_allowed
     from replan.model.control_plane import Wanted
 
     if give_up_after is not None and not running:
@@ -119,7 +119,7 @@ def throttle_rate(
 def change_rates(cluster: Target, connection: Connection, rates: "MoveRates") -> bool:
     """Let the process at work change its rates, if there is one; False where nobody answers."""
     from replan.applying.journal.records import Verb
-    from replan.commands.inputs.journals import journal_state
+    from replan.commands.shared.journals import journal_state
 
     journal = journal_state(cluster, connection, connection.control_plane.cluster_id())
     if journal.holder is None:
@@ -164,7 +164,7 @@ def throttle_show(*, form: TextOrJson = "text", cluster: JournaledTarget) -> Exi
     """
     from replan.applying.journal.ledger import Ledger
     from replan.applying.views.by_journal import owned_throttles, throttles_seen_twice
-    from replan.commands.inputs.journals import journal_state
+    from replan.commands.shared.journals import journal_state
     from replan.reporting.cluster.checkup_text import render_throttles, render_throttles_json
 
     if cluster.snapshot is not None:
@@ -203,6 +203,6 @@ def throttle_clear(*, cluster: LiveTarget) -> Exit:
       replan throttle clear --simulated cluster.json
     """
     from replan.applying.abandoning import clear_throttles as clear
-    from replan.commands.performing.application import act_on_open_application
+    from replan.commands.shared.application import act_on_open_application
 
     return act_on_open_application(clear, cluster, unknown=True)

@@ -15,7 +15,7 @@ from replan.applying.journal.file import FileJournal, holder, peek
 from replan.applying.journal.ledger import JournalState, fold
 from replan.applying.journal.protocol import MemoryJournal, SteeredJournal
 from replan.commands.frame.output import note
-from replan.commands.inputs.target import Connection, JournalPlace, LiveTarget, Target
+from replan.commands.shared.target import Connection, JournalPlace, LiveTarget, Target
 from replan.errors import BadFile, BadUsage, ClusterRefused, ClusterUnreachable, Held
 from replan.model.names import JOURNAL_TOPIC, Replicas
 from replan.reconciling.status import LoopStatus

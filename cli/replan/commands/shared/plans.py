@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.commands.frame.output import Color, note, result, result_lines, said_while_long, save
-from replan.commands.inputs.options import PageForm, ReportForm
-from replan.commands.inputs.target import Observed, Target
+from replan.commands.shared.options import PageForm, ReportForm
+from replan.commands.shared.target import Observed, Target
 from replan.documents.files import read_text
 from replan.errors import BadPlacement, BadUsage, Exit, UnsafePlan, WrongCluster
 from replan.model.declared.intents import Intents
@@ -141,7 +141,7 @@ def context_of(
 
 def pending_since(named: str, files: Sequence[Path], make: Callable[[Placement], Plan]) -> Pending:
     """What the placement of a file, a folder or a git revision plans, without its limits; `make` is the planner."""
-    from replan.commands.inputs.revisions import placement_at
+    from replan.commands.shared.revisions import placement_at
 
     try:
         made = make(replace(placement_at(named, files), limits={}))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from replan.commands.frame.output import note, save
-from replan.commands.inputs.target import Connection, Target
+from replan.commands.shared.target import Connection, Target
 from replan.documents.json_text import render_document
 from replan.errors import BadUsage
 from replan.model.control_plane import partitions_by_broker

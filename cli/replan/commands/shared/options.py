@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from msgspec import Struct
 
-from replan.commands.inputs.target import Target, seconds
+from replan.commands.shared.target import Target, seconds
 from replan.errors import BadUsage
 from replan.planning.plans.requests import SETTLE_SECONDS, SLOTS
 

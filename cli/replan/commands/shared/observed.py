@@ -3,8 +3,8 @@
 A snapshot needs nothing of the applier, and does not import it; how a cluster is read is in `with_journal`.
 """
 
-from replan.commands.inputs.target import Observed, Target
-from replan.commands.inputs.unread import note_unread
+from replan.commands.shared.target import Observed, Target
+from replan.commands.shared.unread import note_unread
 from replan.model.declared.placement import Placement
 
 
@@ -24,6 +24,6 @@ def observed(
         snapshot = cluster.observe()
         note_unread(snapshot)
         return Observed(snapshot)
-    from replan.commands.inputs.with_journal import observed_with_journal
+    from replan.commands.shared.with_journal import observed_with_journal
 
     return observed_with_journal(cluster, placement, log_ends=log_ends, lenient=lenient)

@@ -22,14 +22,14 @@ from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Progress, ProgressListener
 from replan.commands.frame.output import Color, note, report_outcome, result_lines, save
 from replan.commands.frame.signals import asked_to_stop
-from replan.commands.inputs.journals import journal_state, owned_journal, owner
-from replan.commands.inputs.options import Detail
-from replan.commands.inputs.permissions import check_allowed
-from replan.commands.inputs.plans import allowed_of, planning
-from replan.commands.inputs.target import Connection, LiveTarget
-from replan.commands.inputs.unread import note_unread
-from replan.commands.inputs.with_journal import for_placement
-from replan.commands.performing.progress import Metrics, progress_to
+from replan.commands.shared.journals import journal_state, owned_journal, owner
+from replan.commands.shared.options import Detail
+from replan.commands.shared.permissions import check_allowed
+from replan.commands.shared.plans import allowed_of, planning
+from replan.commands.shared.progress import Metrics, progress_to
+from replan.commands.shared.target import Connection, LiveTarget
+from replan.commands.shared.unread import note_unread
+from replan.commands.shared.with_journal import for_placement
 from replan.errors import BadFile, BadUsage, Exit, Held, UnsafePlan
 from replan.model.declared.placement import MoveThrottle, Placement
 from replan.model.rates import Rates

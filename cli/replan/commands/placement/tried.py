@@ -12,7 +12,7 @@ from msgspec import Struct
 from replan.applying.journal.ledger import Ledger
 from replan.applying.reasons.ends import as_sentence, throttle_advice
 from replan.applying.throttles import ThrottledCopy, ThrottleInput, WantedThrottles, throttle_tick
-from replan.commands.inputs.target import Target
+from replan.commands.shared.target import Target
 from replan.errors import ClusterRefused, ClusterUnreachable
 from replan.model.control_plane import Accepted, Answer, NewPartitions, OutcomeUnknown, Rejected
 from replan.model.error_codes import ErrorCode

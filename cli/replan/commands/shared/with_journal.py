@@ -11,10 +11,10 @@ from replan.applying.views.by_journal import (
     unknown_throttles,
 )
 from replan.commands.frame.output import note
-from replan.commands.inputs.journals import journal_state
-from replan.commands.inputs.rates import leaders_log_ends
-from replan.commands.inputs.target import Observed, Target
-from replan.commands.inputs.unread import note_unread
+from replan.commands.shared.journals import journal_state
+from replan.commands.shared.rates import leaders_log_ends
+from replan.commands.shared.target import Observed, Target
+from replan.commands.shared.unread import note_unread
 from replan.errors import BadFile, UnsafePlan
 from replan.model.control_plane import ClusterReader
 from replan.model.declared.placement import Placement

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from replan.applying.views.progress import Progress, ProgressListener
-from replan.commands.inputs.target import Connection
+from replan.commands.shared.target import Connection
 from replan.wording import duration
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from replan.commands.frame.output import note
-from replan.commands.inputs.target import Connection, Target
+from replan.commands.shared.target import Connection, Target
 from replan.errors import ClusterRefused, ClusterUnreachable
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from replan.applying.journal.records import Record
 from replan.applying.views.progress import Progress
 from replan.commands.frame.output import is_live, note, note_passing
-from replan.commands.inputs.journals import journal_state
-from replan.commands.inputs.target import Target
-from replan.commands.performing.processes import cores, in_processes
+from replan.commands.running.processes import cores, in_processes
+from replan.commands.shared.journals import journal_state
+from replan.commands.shared.target import Target
 from replan.errors import BadFile, BadUsage
 from replan.faults.read import read_fault
 from replan.model.names import TopicPartition

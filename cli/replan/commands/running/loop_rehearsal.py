@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from replan.applying.journal.records import Verb
 from replan.commands.frame.output import note_passing
-from replan.commands.inputs.target import Target
-from replan.commands.performing.rehearsals import RehearsalProgress, stage_of, with_speeds_of
+from replan.commands.running.rehearsals import RehearsalProgress, stage_of, with_speeds_of
+from replan.commands.shared.target import Target
 from replan.errors import BadUsage
 from replan.faults.read import FaultSpec, read_fault, read_loop_event, schedule_of
 from replan.model.declared.placement import Placement

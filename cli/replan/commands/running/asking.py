@@ -9,7 +9,7 @@ from uuid import uuid4
 from msgspec import Struct
 
 from replan.commands.frame.output import note
-from replan.commands.inputs.target import Connection, Target
+from replan.commands.shared.target import Connection, Target
 from replan.errors import BadUsage, Held, ReplanError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def ask(
     Raises Held where nobody is at work, or nobody answers in time; then the command is withdrawn.
     """
     from replan.applying.journal.records import Command
-    from replan.commands.inputs.journals import journal_state, owner
+    from replan.commands.shared.journals import journal_state, owner
 
     cluster_id = connection.control_plane.cluster_id()
     journal = journal_state(cluster, connection, cluster_id)
@@ -72,7 +72,7 @@ def ask_loop(cluster: Target, connection: Connection, verb: "Verb") -> str | Non
     Raises Held where nobody answers in time.
     """
     from replan.applying.journal.records import LoopCommand, Verb
-    from replan.commands.inputs.journals import journal_state, loop_store, owner
+    from replan.commands.shared.journals import journal_state, loop_store, owner
     from replan.reconciling.store import lease_of, load
 
     journal = journal_state(cluster, connection, connection.control_plane.cluster_id())
@@ -132,7 +132,7 @@ def _inbox(cluster: Target, connection: Connection, cluster_id: str) -> _Inbox:
     from replan.applying.journal import file_inbox
     from replan.applying.journal.file import peek
     from replan.applying.journal.records import Forget
-    from replan.commands.inputs.journals import journal_topic_of
+    from replan.commands.shared.journals import journal_topic_of
 
     where = cluster.journal_place
     if where.path is not None:
