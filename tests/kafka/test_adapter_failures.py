@@ -14,6 +14,7 @@ from tests.readings import rates_of
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.api import (
+    DESCRIBE_QUORUM,
     Interrupt,
     KafkaControlPlane,
     Question,
@@ -81,7 +82,7 @@ def active_controller(cluster: Cluster) -> int:
     properties = client_properties(cluster.bootstrap, None)
     wire = connect(properties, Interrupt(), limit_seconds=10)
     try:
-        told = wire.ask(Question(request), limit_seconds=10)
+        told = wire.ask(Question(DESCRIBE_QUORUM, request), limit_seconds=10)
         return int(told.topics[0].partitions[0].leader_id)
     finally:
         wire.close()

@@ -25,11 +25,11 @@ from replan.kafka.api import (
     KafkaControlPlane,
     Reads,
     SystemClock,
-    asking_broker,
     client_properties,
     connect,
     of_topics,
     open_cluster,
+    rates_question,
     take_ownership,
 )
 from replan.model.api import (
@@ -215,9 +215,9 @@ def test_configurations_that_a_user_may_not_read_name_the_acl(
     reads = Reads(wire, clock, patience_seconds=3)
     try:
         assert of_topics(reads, ["orders"])["orders"].is_unread
-        asked = asking_broker(reads, BrokerId(1))
+        asked = rates_question(reads, BrokerId(1))
         with pytest.raises(ClusterRefused, match="DescribeConfigs on Cluster"):
-            reads.ask_each(asked.operation, {BrokerId(1): asked.question}, limit_seconds=3)
+            reads.ask_each({BrokerId(1): asked}, limit_seconds=3)
     finally:
         wire.close()
 

@@ -63,6 +63,9 @@ class Operation(Struct, frozen=True):
     """None: everybody may."""
 
 
+API_VERSIONS = Operation("ApiVersions")
+SASL_HANDSHAKE = Operation("SaslHandshake")
+SASL_AUTHENTICATE = Operation("SaslAuthenticate")
 DESCRIBE_CLUSTER = Operation("DescribeCluster")
 DESCRIBE_PARTITIONS = Operation("DescribeTopicPartitions", "Describe on Topic")
 METADATA = Operation("Metadata", "Describe on Topic")
@@ -74,6 +77,10 @@ ALTER_LOG_DIRS = Operation("AlterReplicaLogDirs", "Alter on Cluster")
 DESCRIBE_LOG_DIRS = Operation("DescribeLogDirs", "Describe on Cluster")
 DESCRIBE_TOPIC_CONFIGS = Operation("DescribeConfigs of topics", "DescribeConfigs on Topic")
 DESCRIBE_BROKER_CONFIGS = Operation("DescribeConfigs of brokers", "DescribeConfigs on Cluster")
+ALTER_CONFIGS = Operation("IncrementalAlterConfigs", "AlterConfigs on Topic or Cluster")
+LIST_OFFSETS = Operation("ListOffsets", "Describe on Topic")
+FETCH = Operation("Fetch", "Read on Topic")
+PRODUCE = Operation("Produce", "Write on Topic")
 
 
 _UNAUTHORIZED_REQUEST = re.compile(r"Request Request\(.*\) is not authorized", re.DOTALL)

@@ -10,9 +10,9 @@ from typing import Any
 from kafka.errors import KafkaError
 
 from replan.errors import ClusterRefused, ClusterUnreachable, UnsafePlan
-from replan.kafka.failures import answer, name_of, reason
+from replan.kafka.failures import PRODUCE, answer, name_of, reason
 from replan.kafka.messages import Produce
-from replan.kafka.reads.logs import asking_local_start, fetch
+from replan.kafka.reads.logs import fetch_question, local_starts_question
 from replan.kafka.record_batches import RecordBatch, anonymous, batches
 from replan.kafka.wire.frames import Question, unchecked
 from replan.kafka.wire.wire import Wire
@@ -45,7 +45,7 @@ class Tails:
         """
         if self._row(broker, name, begin, 1).error_code != ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE:
             return begin
-        told = self._response(broker, Question(asking_local_start(name)))
+        told = self._response(broker, local_starts_question([name]))
         [row] = [row for topic in told.topics for row in topic.partitions]
         if row.error_code:
             raise ClusterUnreachable(
@@ -84,8 +84,12 @@ class Tails:
             at = fetched[-1].last + 1
 
     def _row(self, broker: BrokerId, name: TopicPartition, offset: int, most_bytes: int) -> Any:
-        message = fetch({name: (offset, -1)}, replica_id=FUTURE_REPLICA, partition_bytes=most_bytes)
-        told = self._response(broker, Question(message, unchecked(message)))
+        told = self._response(
+            broker,
+            fetch_question(
+                {name: (offset, -1)}, replica_id=FUTURE_REPLICA, partition_bytes=most_bytes
+            ),
+        )
         [row] = [row for topic in told.responses for row in topic.partitions]
         if row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             raise ClusterRefused(
@@ -120,7 +124,7 @@ class Tails:
             topic_data=[topic_of(name=name.topic, partition_data=[partition])],
             max_version=_PRODUCE_BY_NAME,
         )
-        question = Question(message, unchecked(message))
+        question = Question(PRODUCE, message, unchecked(message))
         try:
             told = self._wire.ask_broker(leader, question, limit_seconds=PRODUCE_SECONDS)
         except KafkaError as failure:

@@ -6,6 +6,7 @@ import threading
 import time
 
 from replan.kafka.api import (
+    DESCRIBE_TOPIC_CONFIGS,
     Abilities,
     Address,
     BrokerConnection,
@@ -30,7 +31,11 @@ def test_long_requests_with_long_responses_do_not_wait_for_each_other() -> None:
     resource = DescribeConfigs.DescribeConfigsResource(
         resource_type=2, resource_name="t" * A_MEGABYTE, configuration_keys=[]
     )
-    question = Question(DescribeConfigs(resources=[resource]), lambda body, _version: len(body))
+    question = Question(
+        DESCRIBE_TOPIC_CONFIGS,
+        DescribeConfigs(resources=[resource]),
+        lambda body, _version: len(body),
+    )
     ours, brokers = socket.socketpair()
     ours.setblocking(False)
     connection = BrokerConnection(

@@ -27,8 +27,8 @@ from replan.kafka.failures import (
 )
 from replan.kafka.journal.entries import KEY, Lock, decode_lock, record_of
 from replan.kafka.messages import Fetch, Metadata
-from replan.kafka.reads.logs import asking_local_start
-from replan.kafka.reads.patience import NamedQuestion, Patience, Reads
+from replan.kafka.reads.logs import local_starts_question
+from replan.kafka.reads.patience import Patience, Reads
 from replan.kafka.wire.frames import Question
 from replan.model.error_codes import ErrorCode
 from replan.model.names import JOURNAL_TOPIC, BrokerId, Replicas, TopicPartition
@@ -69,7 +69,7 @@ class CommittedEntries(Struct):
             self._dropped.discard(batch.producer_id)
 
 
-FETCH = Operation("Fetch of the journal", "Read on Topic")
+JOURNAL_FETCH = Operation("Fetch of the journal", "Read on Topic")
 JOURNAL_FETCH_BYTES = 50_000_000
 _BROKER_SECONDS = 10.0
 _GLANCE_SECONDS = 1.0
@@ -203,7 +203,7 @@ class TopicReader:
                 patience.restart()
             except KafkaError as failure:
                 if not retriable(failure):
-                    raise explained_refusal(FETCH, failure) from failure
+                    raise explained_refusal(JOURNAL_FETCH, failure) from failure
                 over = (
                     isinstance(failure, LeaderNotAvailableError)
                     and patience.waited > leaderless_seconds
@@ -219,9 +219,7 @@ class TopicReader:
             include_topic_authorized_operations=False,
             min_version=_WITH_IDS,
         )
-        (told,), _ = self._reads.round(
-            [NamedQuestion(METADATA, Question(wanted))], {}, limit_seconds
-        )
+        (told,), _ = self._reads.round([Question(METADATA, wanted)], {}, limit_seconds)
         self.cluster_id = told.cluster_id
         (topic,) = told.topics
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
@@ -248,7 +246,7 @@ class TopicReader:
 
     def _fetched(self, leader: BrokerId, limit_seconds: float = _BROKER_SECONDS) -> bool:
         """Read once; whether that was up to the end."""
-        question = Question(self._request())
+        question = Question(JOURNAL_FETCH, self._request())
         answer = self._reads.wire.ask_broker(leader, question, limit_seconds=limit_seconds)
         (partition,) = answer.responses[0].partitions
         if partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -266,7 +264,7 @@ class TopicReader:
 
     def _log_start(self, leader: BrokerId, limit_seconds: float) -> int:
         """Where its log begins, if Kafka deleted records: a fetch from before that does not say it."""
-        question = Question(asking_local_start(TopicPartition(self.topic, 0)))
+        question = local_starts_question([TopicPartition(self.topic, 0)])
         told = self._reads.wire.ask_broker(leader, question, limit_seconds=limit_seconds)
         (row,) = told.topics[0].partitions
         raise_for(row.error_code, None)

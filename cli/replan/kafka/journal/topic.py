@@ -200,7 +200,7 @@ def _requested(wire: Wire, made: Created) -> str:
         validate_only=False,
     )
     try:
-        told = wire.ask(Question(request, forwarded=True), limit_seconds=_ANSWER_SECONDS)
+        told = wire.ask(Question(CREATE, request, forwarded=True), limit_seconds=_ANSWER_SECONDS)
     except AuthorizationError as failure:
         raise explained_refusal(CREATE, failure) from failure
     except KafkaError as failure:

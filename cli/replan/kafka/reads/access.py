@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 
 from replan.errors import ClusterRefused
-from replan.kafka.failures import DESCRIBE_CLUSTER, Operation
+from replan.kafka.failures import Operation
 from replan.kafka.messages import request_class
 from replan.kafka.reads.partitions import pages
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.frames import Question
-from replan.kafka.wire.wire import describe_cluster
+from replan.kafka.wire.wire import cluster_question
 from replan.model.access import Access, ClockDifference, Operations
 from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId
@@ -57,7 +57,7 @@ def access(
 
     `topics`: which are asked about; all that this user may describe, where none are named.
     """
-    cluster = reads.ask(DESCRIBE_CLUSTER, describe_cluster(operations=True))
+    cluster = reads.ask(cluster_question(operations=True))
     operations = _on_topics(reads, topics) | (_on_topics(reads, journals) if journals else {})
     return Access(
         _operations(int(cluster.cluster_authorized_operations)),
@@ -90,8 +90,8 @@ def _describes(reads: Reads, transactional_id: str) -> bool | None:
     request = request_class("DescribeTransactions")
     if not reads.wire.knows(request, 0):
         return None
-    question = Question(request(transactional_ids=[transactional_id]))
-    (state,) = reads.ask(DESCRIBE_TRANSACTIONS, question).transaction_states
+    question = Question(DESCRIBE_TRANSACTIONS, request(transactional_ids=[transactional_id]))
+    (state,) = reads.ask(question).transaction_states
     return bool(state.error_code != ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
@@ -102,7 +102,7 @@ def _creates(reads: Reads, topic: str) -> bool:
         name=topic, num_partitions=1, replication_factor=-1, assignments=[], configs=[]
     )
     message = request(topics=[wanted], timeout_ms=_CREATE_MS, validate_only=True)
-    (topic_answer,) = reads.ask(VALIDATE_TOPIC, Question(message, forwarded=True)).topics
+    (topic_answer,) = reads.ask(Question(VALIDATE_TOPIC, message, forwarded=True)).topics
     return topic_answer.error_code not in {
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
         ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
@@ -117,10 +117,10 @@ def clock_difference(reads: Reads, wall_clock: Callable[[], datetime]) -> ClockD
     topic, partition = request.TopicData, request.TopicData.PartitionData
     log = topic(topic_name=_METADATA_LOG, partitions=[partition(partition_index=0)])
     message = request(topics=[log], min_version=_SAYS_TIME)
-    question = Question(message, forwarded=True)
+    question = Question(DESCRIBE_QUORUM, message, forwarded=True)
     before = wall_clock().timestamp()
     try:
-        answer = reads.ask(DESCRIBE_QUORUM, question)
+        answer = reads.ask(question)
     except ClusterRefused:
         return None
     after = wall_clock().timestamp()

@@ -13,11 +13,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from replan.errors import ClusterRefused, ClusterUnreachable
-from replan.kafka.failures import DESCRIBE_CLUSTER, Operation
+from replan.kafka.failures import Operation
 from replan.kafka.messages import AlterPartitionReassignments, request_class
-from replan.kafka.reads.patience import REQUEST_SECONDS, NamedQuestion, Reads
+from replan.kafka.reads.patience import REQUEST_SECONDS, Reads
 from replan.kafka.wire.frames import Question
-from replan.kafka.wire.wire import Wire, addresses_in, describe_cluster
+from replan.kafka.wire.wire import Wire, addresses_in, cluster_question
 from replan.model.broker import Broker
 from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId
@@ -44,14 +44,9 @@ def features(wire: Wire) -> Features:
     )
 
 
-def brokers_question() -> NamedQuestion:
-    """The question for the cluster's id and its brokers."""
-    return NamedQuestion(DESCRIBE_CLUSTER, describe_cluster())
-
-
 def ask_brokers(reads: Reads) -> Any:
     """Ask for the cluster's id and its brokers."""
-    return note_addresses(reads.wire, reads.ask(DESCRIBE_CLUSTER, describe_cluster()))
+    return note_addresses(reads.wire, reads.ask(cluster_question()))
 
 
 def note_addresses(wire: Wire, told: Any) -> Any:
@@ -61,12 +56,12 @@ def note_addresses(wire: Wire, told: Any) -> Any:
 
 
 def tells_fenced(described: Any) -> bool:
-    """Whether an answer of `describe_cluster` lists fenced brokers at all."""
+    """Whether an answer of `cluster_question` lists fenced brokers at all."""
     return bool(described.API_VERSION >= _TELLS_FENCED)
 
 
 def described_brokers(described: Any) -> dict[BrokerId, Broker]:
-    """The brokers of an answer of `describe_cluster`; nothing is cordoned yet. `broker.rack=` is no rack."""
+    """The brokers of an answer of `cluster_question`; nothing is cordoned yet. `broker.rack=` is no rack."""
     tells = tells_fenced(described)
     return {
         BrokerId(told.broker_id): Broker(
@@ -136,9 +131,9 @@ def _unregistered(
     message = request(
         topics=topics, timeout_ms=_VALIDATE_MS, validate_only=True, max_version=_PROBE_VERSION
     )
-    reading = NamedQuestion(VALIDATE_LISTS, Question(message, forwarded=True))
+    question = Question(VALIDATE_LISTS, message, forwarded=True)
     try:
-        (answer,), _ = reads.round([reading], {}, min(REQUEST_SECONDS, reads.patience_seconds))
+        (answer,), _ = reads.round([question], {}, min(REQUEST_SECONDS, reads.patience_seconds))
     except (ClusterRefused, ClusterUnreachable):
         return None
     codes = {told.name: told.error_code for told in answer.topics}

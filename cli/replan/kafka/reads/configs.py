@@ -11,7 +11,7 @@ from replan.kafka.failures import (
     standard_text,
 )
 from replan.kafka.messages import RESOURCE_TYPES, RESPONSES, DescribeConfigs, chunks
-from replan.kafka.reads.patience import NamedQuestion, Reads
+from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.frames import Question
 from replan.model.configs import (
     FOLLOWER_REPLICAS,
@@ -37,8 +37,8 @@ TOPICS_PER_REQUEST = 1000
 def of_topics(reads: Reads, topics: Collection[str]) -> dict[str, TopicSettings]:
     """The settings of the named topics; what does not exist is left out, what this user may not read is `UNREAD`."""
     settings: dict[str, TopicSettings] = {}
-    for reading in asking_topics(reads, topics):
-        settings |= reads.ask(reading.operation, reading.question)
+    for question in topics_questions(reads, topics):
+        settings |= reads.ask(question)
     return settings
 
 
@@ -51,20 +51,20 @@ def topic_values(reads: Reads, topic: str, keys: Sequence[str]) -> dict[str, str
             return None
         return {key: value.value for key, value in _values(result).items()}
 
-    question = Question(_request(ConfigScope.TOPIC, [topic], keys), read)
-    values: dict[str, str] | None = reads.ask(DESCRIBE_TOPIC_CONFIGS, question)
+    question = Question(DESCRIBE_TOPIC_CONFIGS, _request(ConfigScope.TOPIC, [topic], keys), read)
+    values: dict[str, str] | None = reads.ask(question)
     return values
 
 
-def asking_topics(reads: Reads, topics: Collection[str]) -> list[NamedQuestion]:
+def topics_questions(reads: Reads, topics: Collection[str]) -> list[Question]:
     """The questions for the settings of topics.
 
     An answer is a mapping of those that exist; what this user may not read is `UNREAD`, and touches no other topic.
     """
 
-    def make(chunk: Sequence[str]) -> NamedQuestion:
+    def make(chunk: Sequence[str]) -> Question:
         request = _request(ConfigScope.TOPIC, chunk, TOPIC_KEYS_READ)
-        return NamedQuestion(DESCRIBE_TOPIC_CONFIGS, Question(request, _topics, repeated=True))
+        return Question(DESCRIBE_TOPIC_CONFIGS, request, _topics, repeated=True)
 
     return [
         reads.kept(f"topic configs {number}", chunk, partial(make, chunk))
@@ -72,12 +72,12 @@ def asking_topics(reads: Reads, topics: Collection[str]) -> list[NamedQuestion]:
     ]
 
 
-def asking_broker(reads: Reads, broker: BrokerId) -> NamedQuestion:
+def rates_question(reads: Reads, broker: BrokerId) -> Question:
     """The question to a broker for its throttle rates."""
 
-    def make() -> NamedQuestion:
+    def make() -> Question:
         request = _request(ConfigScope.BROKER, [str(broker)], THROTTLE_RATES)
-        return NamedQuestion(DESCRIBE_BROKER_CONFIGS, Question(request, _rates, repeated=True))
+        return Question(DESCRIBE_BROKER_CONFIGS, request, _rates, repeated=True)
 
     return reads.kept(f"configs of {broker}", broker, make)
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from replan.kafka.failures import DESCRIBE_LOG_DIRS, name_of, raise_for
 from replan.kafka.messages import RESPONSES, DescribeLogDirs
 from replan.kafka.reads.partitions import TopicRows
-from replan.kafka.reads.patience import NamedQuestion, Reads
+from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.frames import LONGEST_ONE_BYTE, Cursor, Question
 from replan.kafka.wire.wire import Wire
 from replan.model.broker import LogDir
@@ -166,9 +166,9 @@ def directories_of(
     reads: Reads, live: Collection[BrokerId]
 ) -> dict[BrokerId, tuple[Directory, ...]]:
     """The directories of the brokers that answer, each with how many logs it has."""
-    question = Question(_request(None), logs_told(lambda _: -1))
+    question = Question(DESCRIBE_LOG_DIRS, _request(None), logs_told(lambda _: -1))
     questions = dict.fromkeys(live, question)
-    answers = reads.ask_each(DESCRIBE_LOG_DIRS, questions, limit_seconds=_DIRECTORIES_SECONDS)
+    answers = reads.ask_each(questions, limit_seconds=_DIRECTORIES_SECONDS)
     return {broker: told.directories for broker, told in answers.items()}
 
 
@@ -201,9 +201,9 @@ def directories_and_sizes(
         largest[at] = np.maximum(largest[at], told.sizes[listed])
         return told.without_logs(_lying(told, topics))
 
-    question = Question(_request(None), reduced)
+    question = Question(DESCRIBE_LOG_DIRS, _request(None), reduced)
     questions = dict.fromkeys(live, question)
-    answers = reads.ask_each(DESCRIBE_LOG_DIRS, questions, limit_seconds=_EVERYTHING_SECONDS)
+    answers = reads.ask_each(questions, limit_seconds=_EVERYTHING_SECONDS)
     held = {broker: told.directories for broker, told in answers.items()}
     return held, largest, frozenset(name.decode() for name in others)
 
@@ -219,16 +219,16 @@ def _lying(told: Logs, topics: Sequence[TopicRows]) -> tuple[Mapping[str, tuple[
     return tuple({t: tuple(sorted(of)) for t, of in sorted(by.items())} for by in by_directory)
 
 
-def cordons_question() -> NamedQuestion:
+def cordons_question() -> Question:
     """The question to a broker whether all its directories are cordoned."""
 
     def decode(body: memoryview, version: int) -> bool:
         return all_cordoned(logs_told(lambda _: -1)(body, version).directories)
 
-    return NamedQuestion(DESCRIBE_LOG_DIRS, Question(_request([]), decode))
+    return Question(DESCRIBE_LOG_DIRS, _request([]), decode)
 
 
-def sizes_question(wanted: Collection[TopicPartition]) -> NamedQuestion:
+def sizes_question(wanted: Collection[TopicPartition]) -> Question:
     """The question to a broker for the sizes of some replicas; its answer has those that it has, in bytes."""
     names = sorted({name.topic for name in wanted})
     read = logs_told(topic_bases({name: place for place, name in enumerate(names)}))
@@ -238,10 +238,10 @@ def sizes_question(wanted: Collection[TopicPartition]) -> NamedQuestion:
         columns = told.bases.tolist(), told.partitions.tolist(), told.sizes.tolist()
         return {TopicPartition(names[t], n): size for t, n, size in zip(*columns, strict=True)}
 
-    return NamedQuestion(DESCRIBE_LOG_DIRS, Question(_request(_topics(wanted)), decode))
+    return Question(DESCRIBE_LOG_DIRS, _request(_topics(wanted)), decode)
 
 
-def places_question(wanted: Collection[TopicPartition]) -> NamedQuestion:
+def places_question(wanted: Collection[TopicPartition]) -> Question:
     """The question to a broker where some replicas lie, and where they are being copied to."""
     names = sorted(wanted)
 
@@ -261,7 +261,7 @@ def places_question(wanted: Collection[TopicPartition]) -> NamedQuestion:
             for name in names
         }
 
-    return NamedQuestion(DESCRIBE_LOG_DIRS, Question(_request(_topics(names)), decode))
+    return Question(DESCRIBE_LOG_DIRS, _request(_topics(names)), decode)
 
 
 def _topics(names: Collection[TopicPartition]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from kafka.errors import BrokerResponseError, KafkaError
 from msgspec.structs import replace
 
-from replan.kafka.failures import name_of, reason
+from replan.kafka.failures import FETCH, LIST_OFFSETS, name_of, reason
 from replan.kafka.messages import Fetch, ListOffsets
 from replan.kafka.wire.frames import Question, unchecked
 from replan.kafka.wire.wire import Wire
@@ -46,8 +46,8 @@ def log_ends(wire: Wire, wanted: Mapping[BrokerId, Collection[TopicPartition]]) 
     """Where replicas end, and where what they have themselves begins; both are asked for at once."""
     questions = {
         b: [
-            Question(_asking_offsets(of, _LATEST, _LIST_OFFSETS)),
-            Question(_asking_offsets(of, _EARLIEST_LOCAL, _LIST_LOCAL_OFFSETS)),
+            _offsets_question(of, _LATEST, _LIST_OFFSETS),
+            local_starts_question(of),
         ]
         for b, of in wanted.items()
         if of
@@ -74,8 +74,7 @@ def epoch_ends(
     questions = {}
     for broker, of in wanted.items():
         if of:
-            message = _asking_epochs(of)
-            questions[broker] = [Question(message, unchecked(message))]
+            questions[broker] = [_epochs_question(of)]
     _, answers = wire.round([], questions, home_seconds=0, broker_seconds=PROBE_SECONDS)
     return {b: _answer(answers.get(b, [None])[0], of, _epochs) for b, of in wanted.items()}
 
@@ -103,15 +102,15 @@ def _refused(code: int) -> ProbeFailure:
     return ProbeFailure(_PROBLEMS.get(code, ProbeProblem.REFUSED), code, name_of(code))
 
 
-def asking_local_start(name: TopicPartition) -> Any:
-    """Where a replica's own log begins; what lies before may be in remote storage."""
-    return _asking_offsets([name], _EARLIEST_LOCAL, _LIST_LOCAL_OFFSETS)
+def local_starts_question(names: Collection[TopicPartition]) -> Question:
+    """The question to a broker where its own logs begin; what lies before may be in remote storage."""
+    return _offsets_question(names, _EARLIEST_LOCAL, _LIST_LOCAL_OFFSETS)
 
 
-def _asking_offsets(wanted: Collection[TopicPartition], timestamp: int, version: int) -> Any:
+def _offsets_question(names: Collection[TopicPartition], timestamp: int, version: int) -> Question:
     topic_of = ListOffsets.ListOffsetsTopic
     partition_of = topic_of.ListOffsetsPartition
-    return ListOffsets(
+    message = ListOffsets(
         replica_id=DEBUGGING_CONSUMER,
         isolation_level=0,
         topics=[
@@ -119,27 +118,28 @@ def _asking_offsets(wanted: Collection[TopicPartition], timestamp: int, version:
                 name=topic,
                 partitions=[partition_of(partition_index=p, timestamp=timestamp) for p in numbers],
             )
-            for topic, numbers in by_topic(sorted(wanted)).items()
+            for topic, numbers in by_topic(sorted(names)).items()
         ],
         min_version=version,
     )
+    return Question(LIST_OFFSETS, message)
 
 
-def _asking_epochs(wanted: Mapping[TopicPartition, int]) -> Any:
-    return fetch(
+def _epochs_question(wanted: Mapping[TopicPartition, int]) -> Question:
+    return fetch_question(
         {name: (_BEYOND, epoch) for name, epoch in wanted.items()},
         replica_id=DEBUGGING_CONSUMER,
         partition_bytes=1,
     )
 
 
-def fetch(
+def fetch_question(
     wanted: Mapping[TopicPartition, tuple[int, int]], *, replica_id: int, partition_bytes: int
-) -> Any:
+) -> Question:
     """A fetch from an offset of each partition, with the epoch of the record before it; answered at once."""
     topic_of = Fetch.FetchTopic
     partition_of = topic_of.FetchPartition
-    return Fetch(
+    message = Fetch(
         replica_id=replica_id,
         max_wait_ms=0,
         min_bytes=0,
@@ -161,6 +161,7 @@ def fetch(
         min_version=_FETCH_BY_NAME,
         max_version=_FETCH_BY_NAME,
     )
+    return Question(FETCH, message, unchecked(message))
 
 
 def _ends(answer: Any) -> Iterator[tuple[TopicPartition, LogEnd | ProbeFailure]]:

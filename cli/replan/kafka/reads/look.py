@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from replan.errors import ClusterRefused
 from replan.kafka.failures import (
-    DESCRIBE_BROKER_CONFIGS,
     LIST_REASSIGNMENTS,
     METADATA,
     raise_for,
@@ -37,12 +36,13 @@ from replan.kafka.reads.partitions import (
     Page,
     PartitionColumns,
     pages,
+    partitions_questions,
     states,
-    wanted_rows,
     was_cut,
 )
-from replan.kafka.reads.patience import REQUEST_SECONDS, NamedQuestion, Reads
+from replan.kafka.reads.patience import REQUEST_SECONDS, Reads
 from replan.kafka.wire.frames import Question
+from replan.kafka.wire.wire import cluster_question
 from replan.model.broker import Broker
 from replan.model.columns import number_column, take
 from replan.model.configs import Configs, TopicSettings
@@ -56,14 +56,12 @@ from replan.model.snapshot import TOPICS_SCHEMA, Snapshot, partitions_table
 LISTING_TIMEOUT_MS = 15_000
 
 
-def running_question(reads: Reads) -> NamedQuestion:
+def running_question(reads: Reads) -> Question:
     """The question for everything that runs on the cluster; the answer is a mapping by partition."""
 
-    def make() -> NamedQuestion:
+    def make() -> Question:
         message = ListPartitionReassignments(timeout_ms=LISTING_TIMEOUT_MS, topics=None)
-        return NamedQuestion(
-            LIST_REASSIGNMENTS, Question(message, _running, forwarded=True, repeated=True)
-        )
+        return Question(LIST_REASSIGNMENTS, message, _running, forwarded=True, repeated=True)
 
     return reads.kept("reassignments", None, make)
 
@@ -109,9 +107,9 @@ def read_look(reads: Reads, wanted: Wanted, earlier: EarlierLooks) -> Look:
         ClusterUnreachable: no broker answers within the time of one request.
         ClusterRefused: a broker says no to a whole request.
     """
-    rows = wanted_rows(reads, wanted.partitions, earlier.partitions, earlier.page)
-    settings = configs.asking_topics(reads, wanted.topics)
-    of_home = [running_question(reads), *rows, brokers.brokers_question(), *settings]
+    rows = partitions_questions(reads, wanted.partitions, earlier.partitions, earlier.page)
+    settings = configs.topics_questions(reads, wanted.topics)
+    of_home = [running_question(reads), *rows, cluster_question(), *settings]
     questions = _questions(reads, wanted)
     answers, of_brokers = reads.round(
         of_home,
@@ -121,10 +119,10 @@ def read_look(reads: Reads, wanted: Wanted, earlier: EarlierLooks) -> Look:
     )
     listed, pages = answers[0], answers[1 : len(rows) + 1]
     described, told_settings = answers[len(rows) + 1], answers[len(rows) + 2 :]
-    for reading, page in zip(rows, pages, strict=True):
-        if reading.operation is METADATA:
+    for question, page in zip(rows, pages, strict=True):
+        if question.operation is METADATA:
             earlier.partitions |= {t.name: t.count for t in page.topics if not t.hidden}
-        elif was_cut(reading, page):
+        elif was_cut(question, page):
             earlier.page = page.rows
             return read_look(reads, wanted, earlier)
     told, silent = _told(questions, of_brokers)
@@ -173,12 +171,12 @@ def _brokers(
     }
 
 
-def _questions(reads: Reads, wanted: Wanted) -> dict[BrokerId, dict[str, NamedQuestion]]:
+def _questions(reads: Reads, wanted: Wanted) -> dict[BrokerId, dict[str, Question]]:
     """What brokers are asked of themselves; who is not live is not asked."""
     live = reads.wire.addresses
-    questions: dict[BrokerId, dict[str, NamedQuestion]] = {}
+    questions: dict[BrokerId, dict[str, Question]] = {}
     for broker in sorted(live.keys() & set(wanted.rates_of)):
-        questions.setdefault(broker, {})["rates"] = configs.asking_broker(reads, broker)
+        questions.setdefault(broker, {})["rates"] = configs.rates_question(reads, broker)
     if tells_cordoned(reads.wire):
         for broker in sorted(live.keys() & set(wanted.cordons_of)):
             questions.setdefault(broker, {})["cordons"] = cordons_question()
@@ -190,7 +188,7 @@ def _questions(reads: Reads, wanted: Wanted) -> dict[BrokerId, dict[str, NamedQu
 
 
 def _told(
-    questions: Mapping[BrokerId, Mapping[str, NamedQuestion]],
+    questions: Mapping[BrokerId, Mapping[str, Question]],
     answers: Mapping[BrokerId, Sequence[Any]],
 ) -> tuple[dict[str, dict[BrokerId, Any]], dict[BrokerId, str]]:
     """What brokers said of themselves, by subject, and who said nothing."""
@@ -274,17 +272,16 @@ def _hidden(reads: Reads, topics: Collection[str]) -> tuple[str, ...]:
 
 
 def _partitions(reads: Reads) -> PartitionColumns:
-    listed = running_question(reads)
-    columns = PartitionColumns(reads.ask(listed.operation, listed.question))
+    columns = PartitionColumns(reads.ask(running_question(reads)))
     for page in pages(reads, None):
         columns.add(page)
     return columns
 
 
 def _rates(reads: Reads, live: Sequence[BrokerId], *, lenient: bool) -> dict[BrokerId, Configs]:
-    questions = {broker: configs.asking_broker(reads, broker).question for broker in live}
+    questions = {broker: configs.rates_question(reads, broker) for broker in live}
     try:
-        told = reads.ask_each(DESCRIBE_BROKER_CONFIGS, questions, limit_seconds=_BROKER_SECONDS)
+        told = reads.ask_each(questions, limit_seconds=_BROKER_SECONDS)
     except ClusterRefused:
         if not lenient:
             raise

@@ -23,7 +23,7 @@ from replan.kafka.failures import (
     raise_for,
 )
 from replan.kafka.messages import DescribeTopicPartitions, Metadata
-from replan.kafka.reads.patience import NamedQuestion, Reads
+from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.frames import LONGEST_ONE_BYTE, Cursor, Question
 from replan.model.columns import Ints, list_column, number_column
 from replan.model.error_codes import ErrorCode
@@ -235,9 +235,7 @@ def pages(reads: Reads, topics: Collection[str] | None, *, page: int = PAGE) -> 
         return
     wanted, cursor = sorted(topics or ()), None
     while True:
-        told = reads.ask(
-            DESCRIBE_PARTITIONS, Question(_described(wanted, cursor, page), partitions_described)
-        )
+        told = reads.ask(_rows_question(wanted, cursor, page))
         yield told
         if told.next is None:
             return
@@ -245,18 +243,21 @@ def pages(reads: Reads, topics: Collection[str] | None, *, page: int = PAGE) -> 
         wanted = [name for name in wanted if name >= cursor[0]]  # must contain the cursor's
 
 
-def _described(wanted: Sequence[str], cursor: tuple[str, int] | None, page: int) -> Any:
+def _rows_question(
+    topics: Sequence[str], cursor: tuple[str, int] | None, most_rows: int
+) -> Question:
     request = DescribeTopicPartitions
-    return request(
-        topics=[request.TopicRequest(name=name) for name in wanted],
-        response_partition_limit=page,
+    message = request(
+        topics=[request.TopicRequest(name=name) for name in topics],
+        response_partition_limit=most_rows,
         cursor=cursor and request.Cursor(topic_name=cursor[0], partition_index=cursor[1]),
     )
+    return Question(DESCRIBE_PARTITIONS, message, partitions_described)
 
 
-def wanted_rows(
+def partitions_questions(
     reads: Reads, wanted: Collection[TopicPartition], counts: Mapping[str, int], page: int
-) -> list[NamedQuestion]:
+) -> list[Question]:
     """The questions for some partitions; `counts` has how many partitions topics are known to have.
 
     `page`: how many rows brokers give at once, as far as is known.
@@ -266,18 +267,15 @@ def wanted_rows(
         runs = _runs(of, page)
         if counts.get(topic, 0) - len(of) > ROWS_INSTEAD_OF_A_REQUEST * len(runs):
             for first, last in runs:
-                message = _described([topic], (topic, first), last - first + 1)
-                questions.append(
-                    NamedQuestion(DESCRIBE_PARTITIONS, Question(message, partitions_described))
-                )
+                questions.append(_rows_question([topic], (topic, first), last - first + 1))
         else:
             whole.append(topic)
     if whole:
-        questions.insert(0, reads.kept("metadata", whole, lambda: _of_topics(whole)))
+        questions.insert(0, reads.kept("metadata", whole, lambda: _metadata_question(whole)))
     return questions
 
 
-def _of_topics(topics: Sequence[str]) -> NamedQuestion:
+def _metadata_question(topics: Sequence[str]) -> Question:
     topic_of = Metadata.MetadataRequestTopic
     message = Metadata(
         topics=[topic_of(name=name) for name in topics],
@@ -285,14 +283,12 @@ def _of_topics(topics: Sequence[str]) -> NamedQuestion:
         include_topic_authorized_operations=False,
         min_version=_METADATA_VERSION,
     )
-    return NamedQuestion(METADATA, Question(message, metadata, repeated=True))
+    return Question(METADATA, message, metadata, repeated=True)
 
 
-def was_cut(reading: NamedQuestion, told: Page) -> bool:
-    """Whether a broker gives fewer rows at once than it was asked for by one of `wanted_rows`."""
-    return (
-        told.next is not None and 0 < told.rows < reading.question.message.response_partition_limit
-    )
+def was_cut(question: Question, told: Page) -> bool:
+    """Whether a broker gives fewer rows at once than it was asked for by one of `partitions_questions`."""
+    return told.next is not None and 0 < told.rows < question.message.response_partition_limit
 
 
 def _runs(numbers: Sequence[int], page: int) -> list[tuple[int, int]]:

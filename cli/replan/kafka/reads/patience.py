@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from kafka.errors import KafkaError
-from msgspec import Struct
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.clock import SystemClock
@@ -25,13 +24,6 @@ _LONGEST_PAUSE_SECONDS = 1.0
 
 
 _T = TypeVar("_T")
-
-
-class NamedQuestion(Struct, frozen=True):
-    """A question, and what it is called where it fails."""
-
-    operation: Operation
-    question: Question
 
 
 class Patience:
@@ -74,27 +66,25 @@ class Reads:
         """Of brokers that no list names: whether each is registered, and when the controller said so."""
         self._made: dict[str, tuple[object, Any]] = {}
 
-    def ask(self, operation: Operation, question: Question) -> Any:
+    def ask(self, question: Question) -> Any:
         """Return the response of some broker.
 
         Raises:
             ClusterUnreachable: no answer within the patience.
             ClusterRefused: the cluster says no to the whole request.
         """
-        answers, _ = self.round([NamedQuestion(operation, question)], {}, self.patience_seconds)
+        answers, _ = self.round([question], {}, self.patience_seconds)
         return answers[0]
 
     def ask_each(
-        self, operation: Operation, questions: Mapping[BrokerId, Question], *, limit_seconds: float
+        self, questions: Mapping[BrokerId, Question], *, limit_seconds: float
     ) -> dict[BrokerId, Any]:
         """Return the responses of the brokers that gave one in time; asks each broker once.
 
         Raises:
             ClusterRefused: a broker says no to the whole request.
         """
-        of_brokers = {
-            broker: [NamedQuestion(operation, question)] for broker, question in questions.items()
-        }
+        of_brokers = {broker: [question] for broker, question in questions.items()}
         _, answers_of = self.round(
             [], of_brokers, self.patience_seconds, broker_seconds=limit_seconds
         )
@@ -106,8 +96,8 @@ class Reads:
 
     def round(
         self,
-        of_home: Sequence[NamedQuestion],
-        of_brokers: Mapping[BrokerId, Sequence[NamedQuestion]],
+        of_home: Sequence[Question],
+        of_brokers: Mapping[BrokerId, Sequence[Question]],
         patience_seconds: float,
         *,
         broker_seconds: float = 0,
@@ -123,11 +113,8 @@ class Reads:
         while True:
             seconds_left = patience_seconds - patience.waited
             answers, others = self.wire.round(
-                [reading.question for reading in of_home],
-                {
-                    b: [reading.question for reading in readings]
-                    for b, readings in of_brokers.items()
-                },
+                of_home,
+                of_brokers,
                 home_seconds=min(
                     REQUEST_SECONDS, max(seconds_left, min(_SHORTEST_SECONDS, patience_seconds))
                 ),
@@ -152,15 +139,15 @@ class Reads:
 
 
 def _first_failure(
-    questions: Sequence[NamedQuestion], answers: Sequence[Any]
+    questions: Sequence[Question], answers: Sequence[Any]
 ) -> tuple[Operation, KafkaError] | None:
     """The first that may be asked again; raises where one cannot succeed."""
     failed = None
-    for reading, answer in zip(questions, answers, strict=True):
+    for question, answer in zip(questions, answers, strict=True):
         if isinstance(answer, KafkaError):
             if not retriable(answer):
-                raise explained_refusal(reading.operation, answer) from answer
-            failed = failed or (reading.operation, answer)
+                raise explained_refusal(question.operation, answer) from answer
+            failed = failed or (question.operation, answer)
     return failed
 
 

@@ -2,15 +2,10 @@
 
 A broker works on one request of a connection after another, so requests that are sent together are answered in the
 order in which they were sent, each by a broker that knows at least what it knew before.
-
-How many connections a process may have says `room_for_connections`; which brokers are silent, and when they are asked
-again, `Silence`.
 """
 
-import contextlib
 import errno
 import itertools
-import resource
 import select
 import socket
 import ssl
@@ -26,7 +21,6 @@ from kafka.errors import (
     UnsupportedSaslMechanismError,
     for_code,
 )
-from msgspec import Struct
 
 from replan.kafka.certificates import (
     CertificateProblem,
@@ -34,14 +28,13 @@ from replan.kafka.certificates import (
     refused_certificate,
 )
 from replan.kafka.client_properties import Address, ClientProperties
-from replan.kafka.failures import reason
+from replan.kafka.failures import SASL_AUTHENTICATE, SASL_HANDSHAKE, Operation
 from replan.kafka.messages import SaslAuthenticate, SaslHandshake
 from replan.kafka.security import is_given, valid_until
 from replan.kafka.wire.conversations import (
     READ,
     WRITE,
     Conversation,
-    CutShort,
     SocketWait,
     in_background,
 )
@@ -54,7 +47,6 @@ from replan.kafka.wire.frames import (
     unchecked,
     version_for,
 )
-from replan.model.names import BrokerId
 
 _RECEIVED_AT_ONCE = 1_000_000
 _SENT_AT_ONCE = 64 * 1024
@@ -209,70 +201,6 @@ def socket_error_text(problem: OSError) -> str:
     )
 
 
-# SASL on an open connection: the handshake and kafka-python's mechanisms (KIP-43, KIP-152, KIP-368).
-#
-# A mechanism may look up hosts, ask a ticket server or a token endpoint, so each of its steps runs in the background.
-
-_USED_SHARE = 0.85
-"""A session is left after this share of its life, before the broker ends it."""
-
-
-def authenticate(
-    connection: BrokerConnection, sasl: Mapping[str, object], until: float
-) -> Conversation[None]:
-    """Prove who asks.
-
-    Raises:
-        SaslAuthenticationFailedError, UnsupportedSaslMechanismError: the broker does not accept it.
-    """
-    from kafka.net.sasl import get_sasl_mechanism
-
-    name = str(sasl["sasl_mechanism"])
-    yield from _shake_hands(connection, name, until)
-    host = connection.address.host
-    make = get_sasl_mechanism(name)
-    mechanism = yield from _step(lambda: make(host=host, **sasl), until)
-    lifetime_milliseconds = 0
-    while not mechanism.is_done():
-        proof = yield from _step(mechanism.auth_bytes, until)
-        reply = yield from _ask(connection, SaslAuthenticate(auth_bytes=proof), until)
-        if reply.error_code:
-            raise SaslAuthenticationFailedError(reply.error_message or "no reason given")
-        lifetime_milliseconds = reply.session_lifetime_ms
-        yield from _step(lambda: mechanism.receive(reply.auth_bytes), until)  # noqa: B023  # at once
-    if not mechanism.is_authenticated():
-        raise SaslAuthenticationFailedError(f"{name} did not come to its end")
-    if lifetime_milliseconds > 0:
-        connection.ends_in(_USED_SHARE * lifetime_milliseconds / 1000)
-
-
-def _shake_hands(connection: BrokerConnection, name: str, until: float) -> Conversation[None]:
-    reply = yield from _ask(connection, SaslHandshake(mechanism=name), until)
-    if reply.error_code == UnsupportedSaslMechanismError.errno:
-        raise UnsupportedSaslMechanismError(
-            f"the broker does not take {name}; it takes {', '.join(reply.mechanisms)}"
-        )
-    if reply.error_code:
-        raise for_code(reply.error_code)
-
-
-def _ask(connection: BrokerConnection, message: Any, until: float) -> Conversation[Any]:
-    (reply,) = yield from connection.ask([Question(message, unchecked(message))], until)
-    return reply
-
-
-def _step(work: Callable[[], Any], until: float) -> Conversation[Any]:
-    """One step of a mechanism; libraries raise what they like, so it is reported as a failure of the proof."""
-    try:
-        return (yield from in_background(work, until))
-    except (KafkaError, GeneratorExit):
-        raise
-    except OSError as problem:
-        raise KafkaConnectionError(str(problem)) from problem
-    except Exception as problem:
-        raise SaslAuthenticationFailedError(f"{type(problem).__name__}: {problem}") from problem
-
-
 # Opening a connection to one broker: its name, TCP, TLS, the versions that it knows, SASL.
 
 
@@ -395,93 +323,69 @@ def _secured(
         raise
 
 
-# Which brokers have not answered, and when to ask them again: nobody waits long for the same one twice in a minute.
+# SASL on an open connection: the handshake and kafka-python's mechanisms (KIP-43, KIP-152, KIP-368).
+#
+# A mechanism may look up hosts, ask a ticket server or a token endpoint, so each of its steps runs in the background.
 
-LONGEST_BACK_OFF_SECONDS = 60.0
-
-
-class _Silent(Struct, frozen=True):
-    since: float
-    failures: int
-    ask_again_at: float
-    reason: str
+_USED_SHARE = 0.85
+"""A session is left after this share of its life, before the broker ends it."""
 
 
-class Silence:
-    """The memory of one process; times are monotonic seconds."""
+def authenticate(
+    connection: BrokerConnection, sasl: Mapping[str, object], until: float
+) -> Conversation[None]:
+    """Prove who asks.
 
-    def __init__(self) -> None:
-        self._silent: dict[BrokerId, _Silent] = {}
+    Raises:
+        SaslAuthenticationFailedError, UnsupportedSaslMechanismError: the broker does not accept it.
+    """
+    from kafka.net.sasl import get_sasl_mechanism
 
-    def heard(self, broker: BrokerId) -> None:
-        """It answers, or there is reason to think so."""
-        self._silent.pop(broker, None)
-
-    def missed(self, broker: BrokerId, failure: KafkaError) -> None:
-        """It does not: ask again in a minute, or after 1, 2, 4 ... seconds where it refuses a connection at once.
-
-        That nobody waited for it says nothing of a broker.
-        """
-        if isinstance(failure, CutShort):
-            return
-        now = time.monotonic()
-        before = self._silent.get(broker)
-        failures = 1 if before is None else before.failures + 1
-        back_off = LONGEST_BACK_OFF_SECONDS
-        if isinstance(failure, KafkaConnectionError):
-            back_off = min(back_off, 2.0 ** (failures - 1))
-        since = now if before is None else before.since
-        self._silent[broker] = _Silent(since, failures, now + back_off, reason(failure))
-
-    def knows(self, broker: BrokerId) -> bool:
-        """Whether it did not answer when it was asked last."""
-        return broker in self._silent
-
-    def why_not(self, broker: BrokerId) -> KafkaConnectionError | None:
-        """Why a broker is not asked now, if so."""
-        silence, now = self._silent.get(broker), time.monotonic()
-        if silence is None or silence.ask_again_at <= now:
-            return None
-        return KafkaConnectionError(
-            f"broker {broker} has not answered for {now - silence.since:.0f} s ({silence.reason});"
-            f" it is asked again in {silence.ask_again_at - now:.0f} s"
+    name = str(sasl["sasl_mechanism"])
+    yield from _shake_hands(connection, name, until)
+    host = connection.address.host
+    make = get_sasl_mechanism(name)
+    mechanism = yield from _step(lambda: make(host=host, **sasl), until)
+    lifetime_milliseconds = 0
+    while not mechanism.is_done():
+        proof = yield from _step(mechanism.auth_bytes, until)
+        reply = yield from _ask(
+            connection, SASL_AUTHENTICATE, SaslAuthenticate(auth_bytes=proof), until
         )
+        if reply.error_code:
+            raise SaslAuthenticationFailedError(reply.error_message or "no reason given")
+        lifetime_milliseconds = reply.session_lifetime_ms
+        yield from _step(lambda: mechanism.receive(reply.auth_bytes), until)  # noqa: B023  # at once
+    if not mechanism.is_authenticated():
+        raise SaslAuthenticationFailedError(f"{name} did not come to its end")
+    if lifetime_milliseconds > 0:
+        connection.ends_in(_USED_SHARE * lifetime_milliseconds / 1000)
 
 
-# How many connections this process may hold: a broker of a large cluster may need a file that is not there.
-
-_OTHERS = 64
-"""Files that are open for something else."""
-_EACH = 3
-"""Files that a broker may need while its connection is made: the name is looked up beside it."""
-_AT_ONCE = 250
-
-
-class ConnectionRoom(Struct, frozen=True):
-    """How many connections there may be."""
-
-    connections: int
-
-    @property
-    def at_once(self) -> int:
-        """How many brokers may be asked at the same time."""
-        return max(1, min(_AT_ONCE, self.connections // _EACH))
-
-    def make(self, held: dict[BrokerId, BrokerConnection]) -> None:
-        """Close those that have rested longest where there are as many as there may be."""
-        resting = [broker for broker, connection in held.items() if not connection.busy]
-        for broker in resting[: max(0, len(held) + _EACH * self.at_once - self.connections)]:
-            held.pop(broker).close()
+def _shake_hands(connection: BrokerConnection, name: str, until: float) -> Conversation[None]:
+    reply = yield from _ask(connection, SASL_HANDSHAKE, SaslHandshake(mechanism=name), until)
+    if reply.error_code == UnsupportedSaslMechanismError.errno:
+        raise UnsupportedSaslMechanismError(
+            f"the broker does not take {name}; it takes {', '.join(reply.mechanisms)}"
+        )
+    if reply.error_code:
+        raise for_code(reply.error_code)
 
 
-def room_for_connections(brokers: int) -> ConnectionRoom:
-    """Raise the soft limit of open files as far as these brokers need and the hard limit lets."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = brokers + _EACH * _AT_ONCE + _OTHERS
-    most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-            soft = most
-    limit = wanted if soft == resource.RLIM_INFINITY else soft
-    return ConnectionRoom(max(_EACH, limit - _OTHERS))
+def _ask(
+    connection: BrokerConnection, operation: Operation, message: Any, until: float
+) -> Conversation[Any]:
+    (reply,) = yield from connection.ask([Question(operation, message, unchecked(message))], until)
+    return reply
+
+
+def _step(work: Callable[[], Any], until: float) -> Conversation[Any]:
+    """One step of a mechanism; libraries raise what they like, so it is reported as a failure of the proof."""
+    try:
+        return (yield from in_background(work, until))
+    except (KafkaError, GeneratorExit):
+        raise
+    except OSError as problem:
+        raise KafkaConnectionError(str(problem)) from problem
+    except Exception as problem:
+        raise SaslAuthenticationFailedError(f"{type(problem).__name__}: {problem}") from problem

@@ -20,7 +20,7 @@ from kafka.errors import (
 )
 from msgspec import Struct, field
 
-from replan.kafka.failures import raise_for
+from replan.kafka.failures import API_VERSIONS, Operation, raise_for
 from replan.kafka.messages import RESPONSES, ApiVersions
 
 LARGEST_FRAME = 1_000_000_000
@@ -33,11 +33,13 @@ Decode = Callable[[memoryview, int], Any]
 
 
 class Question(Struct, frozen=True, eq=False, dict=True):
-    """A request, and how its response is read; by default as kafka-python's message.
+    """One of Kafka's requests, and how its response is read; by default as kafka-python's message.
 
     It may be asked again and again.
     """
 
+    operation: Operation
+    """What it is called where it fails."""
     message: Any
     decode: Decode | None = None
     forwarded: bool = False
@@ -267,5 +269,7 @@ def _levels(cursor: Cursor) -> dict[str, int]:
 
 
 # Brokers refuse empty software names (KIP-511).
-ASKING = Question(ApiVersions(client_software_name="replan", client_software_version="1"), _read)
+ASKING = Question(
+    API_VERSIONS, ApiVersions(client_software_name="replan", client_software_version="1"), _read
+)
 """The question, which a broker answers by itself and at once: it shows also that a connection is alive."""

@@ -8,13 +8,16 @@ To get in, all given addresses are tried at the same time, so that dead ones amo
 that answers tells of all brokers, and one of them becomes home.
 """
 
+import contextlib
 import random
+import resource
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
+from msgspec import Struct
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.client_properties import Address, ClientProperties
@@ -26,15 +29,11 @@ from replan.kafka.failures import (
     retriable,
 )
 from replan.kafka.messages import DescribeCluster
-from replan.kafka.wire.connection import (
-    BrokerConnection,
-    Silence,
-    open_connection,
-    room_for_connections,
-)
+from replan.kafka.wire.connection import BrokerConnection, open_connection
 from replan.kafka.wire.conversations import (
     HURRY_SECONDS,
     Conversation,
+    CutShort,
     Interrupt,
     converse,
     pause_for,
@@ -44,6 +43,124 @@ from replan.model.names import BrokerId
 
 CONNECT_SECONDS = 5.0
 """To open a connection to one broker, security handshakes included."""
+_SHORTEST_SECONDS = 1.0
+_ROUND_SECONDS = 0.25
+
+
+def cluster_question(*, operations: bool = False) -> Question:
+    """The question for the cluster's id and its brokers, with the fenced ones from Kafka 4.1 on (KIP-1073).
+
+    `operations`: and for what this user may do on the cluster (KIP-430).
+    """
+    return Question(
+        DESCRIBE_CLUSTER,
+        DescribeCluster(
+            include_fenced_brokers=True, include_cluster_authorized_operations=operations
+        ),
+    )
+
+
+def addresses_in(described: Any) -> dict[BrokerId, Address]:
+    """Where live brokers listen, out of an answer to `cluster_question`."""
+    return {
+        BrokerId(b.broker_id): Address(b.host, b.port) for b in described.brokers if not b.is_fenced
+    }
+
+
+def connect(properties: ClientProperties, interrupt: Interrupt, *, limit_seconds: float) -> "Wire":
+    """Connect to the first address that answers, and from there to a broker by the address that it advertises.
+
+    Raises:
+        ClusterUnreachable: none answers within the limit; says what each address did.
+        ClusterRefused: the credentials are not accepted, or the cluster is too old.
+    """
+    connection, described = _first_answering(properties, limit_seconds, interrupt)
+    return _at_home(properties, connection, addresses_in(described), interrupt)
+
+
+def _first_answering(
+    properties: ClientProperties, limit_seconds: float, interrupt: Interrupt
+) -> tuple[BrokerConnection, Any]:
+    deadline, calls = time.monotonic() + limit_seconds, interrupt.calls
+    failures: dict[str, KafkaError] = {}
+    while True:
+        until = max(deadline, time.monotonic() + min(_SHORTEST_SECONDS, limit_seconds))
+        until = min(until, time.monotonic() + CONNECT_SECONDS)
+        asking = {a: _introduced(a, properties, until) for a in properties.addresses}
+        results = converse(asking, until=until, interrupt=interrupt, first_suffices=True)
+        for address, result in results.items():
+            if not isinstance(result, KafkaError):
+                return result
+            failures[str(address)] = result
+        # One that will not do is no reason to refuse while another may.
+        final = [f for f in failures.values() if not retriable(f)]
+        if len(final) == len(properties.addresses):
+            raise explained_refusal(DESCRIBE_CLUSTER, final[0]) from final[0]
+        late = time.monotonic() + _ROUND_SECONDS > deadline
+        if not late:
+            interrupt.sleep(_ROUND_SECONDS)
+        if late or interrupt.calls > calls:
+            raise _unreachable({a: reason(f) for a, f in failures.items()}, limit_seconds)
+
+
+def _introduced(
+    address: Address, properties: ClientProperties, until: float
+) -> Conversation[tuple[BrokerConnection, Any]]:
+    """Connect and ask who is there."""
+    try:
+        connection = yield from open_connection(address, properties, until)
+        try:
+            (described,) = yield from connection.ask([cluster_question()], until)
+        except KafkaConnectionError as failure:
+            wants = "it closed the connection at the first request, as listeners do that want SASL"
+            raise KafkaConnectionError(wants) from failure
+    except KafkaTimeoutError as failure:
+        raise KafkaTimeoutError("no answer in time") from failure
+    if isinstance(described, KafkaError):
+        connection.close()
+        raise described
+    return connection, described
+
+
+def _at_home(
+    properties: ClientProperties,
+    connection: BrokerConnection,
+    addresses: Mapping[BrokerId, Address],
+    interrupt: Interrupt,
+) -> "Wire":
+    wire = Wire(properties, addresses, interrupt)
+    for broker, address in addresses.items():
+        if address == connection.address:
+            wire.settle_at(broker, connection)
+            return wire
+    connection.close()
+    try:
+        wire.find_home(time.monotonic() + CONNECT_SECONDS)
+    except KafkaError as failure:
+        wire.close()
+        if not retriable(failure):
+            raise explained_refusal(DESCRIBE_CLUSTER, failure) from failure
+        raise ClusterUnreachable(
+            f"{connection.address} answers, but the brokers cannot be reached where it says that they are:\n"
+            f"  advertised.listeners: {reason(failure)}\n"
+            "  check that this machine can resolve and reach what advertised.listeners of the brokers says,"
+            " or give the address of another listener"
+        ) from failure
+    return wire
+
+
+def _unreachable(failures: Mapping[str, str], seconds: float) -> ClusterUnreachable:
+    """Explain that nobody answers: who was tried, for how long, what each did, and what to check."""
+    tried = "".join(f"\n  {address}: {text}" for address, text in sorted(failures.items()))
+    return ClusterUnreachable(
+        f"no broker answers; tried for {round(seconds, 1):g} s:{tried}\n"
+        "  check the addresses, that this machine may connect to them,"
+        " and that security.protocol is the one of that listener"
+    )
+
+
+# What is connected: whom is asked, and in which rounds.
+
 HOME_SECONDS = 3.0
 """For what the home broker answers by itself and at once; it is frozen otherwise."""
 _LONGEST_LAG_SECONDS = 30.0
@@ -335,116 +452,93 @@ def _each(answers: Any, questions: Sequence[Question]) -> list[Any]:
     return [answers] * len(questions) if isinstance(answers, KafkaError) else list(answers)
 
 
-_SHORTEST_SECONDS = 1.0
-_ROUND_SECONDS = 0.25
+# Which brokers have not answered, and when to ask them again: nobody waits long for the same one twice in a minute.
+
+LONGEST_BACK_OFF_SECONDS = 60.0
 
 
-def describe_cluster(*, operations: bool = False) -> Question:
-    """The question for the cluster's id and its brokers, with the fenced ones from Kafka 4.1 on (KIP-1073).
+class _Silent(Struct, frozen=True):
+    since: float
+    failures: int
+    ask_again_at: float
+    reason: str
 
-    `operations`: and for what this user may do on the cluster (KIP-430).
-    """
-    return Question(
-        DescribeCluster(
-            include_fenced_brokers=True, include_cluster_authorized_operations=operations
+
+class Silence:
+    """The memory of one process; times are monotonic seconds."""
+
+    def __init__(self) -> None:
+        self._silent: dict[BrokerId, _Silent] = {}
+
+    def heard(self, broker: BrokerId) -> None:
+        """It answers, or there is reason to think so."""
+        self._silent.pop(broker, None)
+
+    def missed(self, broker: BrokerId, failure: KafkaError) -> None:
+        """It does not: ask again in a minute, or after 1, 2, 4 ... seconds where it refuses a connection at once.
+
+        That nobody waited for it says nothing of a broker.
+        """
+        if isinstance(failure, CutShort):
+            return
+        now = time.monotonic()
+        before = self._silent.get(broker)
+        failures = 1 if before is None else before.failures + 1
+        back_off = LONGEST_BACK_OFF_SECONDS
+        if isinstance(failure, KafkaConnectionError):
+            back_off = min(back_off, 2.0 ** (failures - 1))
+        since = now if before is None else before.since
+        self._silent[broker] = _Silent(since, failures, now + back_off, reason(failure))
+
+    def knows(self, broker: BrokerId) -> bool:
+        """Whether it did not answer when it was asked last."""
+        return broker in self._silent
+
+    def why_not(self, broker: BrokerId) -> KafkaConnectionError | None:
+        """Why a broker is not asked now, if so."""
+        silence, now = self._silent.get(broker), time.monotonic()
+        if silence is None or silence.ask_again_at <= now:
+            return None
+        return KafkaConnectionError(
+            f"broker {broker} has not answered for {now - silence.since:.0f} s ({silence.reason});"
+            f" it is asked again in {silence.ask_again_at - now:.0f} s"
         )
-    )
 
 
-def addresses_in(described: Any) -> dict[BrokerId, Address]:
-    """Where live brokers listen, out of an answer to `describe_cluster`."""
-    return {
-        BrokerId(b.broker_id): Address(b.host, b.port) for b in described.brokers if not b.is_fenced
-    }
+# How many connections this process may hold: a broker of a large cluster may need a file that is not there.
+
+_OTHERS = 64
+"""Files that are open for something else."""
+_EACH = 3
+"""Files that a broker may need while its connection is made: the name is looked up beside it."""
+_AT_ONCE = 250
 
 
-def connect(properties: ClientProperties, interrupt: Interrupt, *, limit_seconds: float) -> Wire:
-    """Connect to the first address that answers, and from there to a broker by the address that it advertises.
+class ConnectionRoom(Struct, frozen=True):
+    """How many connections there may be."""
 
-    Raises:
-        ClusterUnreachable: none answers within the limit; says what each address did.
-        ClusterRefused: the credentials are not accepted, or the cluster is too old.
-    """
-    connection, described = _first_answering(properties, limit_seconds, interrupt)
-    return _at_home(properties, connection, addresses_in(described), interrupt)
+    connections: int
 
+    @property
+    def at_once(self) -> int:
+        """How many brokers may be asked at the same time."""
+        return max(1, min(_AT_ONCE, self.connections // _EACH))
 
-def _first_answering(
-    properties: ClientProperties, limit_seconds: float, interrupt: Interrupt
-) -> tuple[BrokerConnection, Any]:
-    deadline, calls = time.monotonic() + limit_seconds, interrupt.calls
-    failures: dict[str, KafkaError] = {}
-    while True:
-        until = max(deadline, time.monotonic() + min(_SHORTEST_SECONDS, limit_seconds))
-        until = min(until, time.monotonic() + CONNECT_SECONDS)
-        asking = {a: _introduced(a, properties, until) for a in properties.addresses}
-        results = converse(asking, until=until, interrupt=interrupt, first_suffices=True)
-        for address, result in results.items():
-            if not isinstance(result, KafkaError):
-                return result
-            failures[str(address)] = result
-        # One that will not do is no reason to refuse while another may.
-        final = [f for f in failures.values() if not retriable(f)]
-        if len(final) == len(properties.addresses):
-            raise explained_refusal(DESCRIBE_CLUSTER, final[0]) from final[0]
-        late = time.monotonic() + _ROUND_SECONDS > deadline
-        if not late:
-            interrupt.sleep(_ROUND_SECONDS)
-        if late or interrupt.calls > calls:
-            raise _unreachable({a: reason(f) for a, f in failures.items()}, limit_seconds)
+    def make(self, held: dict[BrokerId, BrokerConnection]) -> None:
+        """Close those that have rested longest where there are as many as there may be."""
+        resting = [broker for broker, connection in held.items() if not connection.busy]
+        for broker in resting[: max(0, len(held) + _EACH * self.at_once - self.connections)]:
+            held.pop(broker).close()
 
 
-def _introduced(
-    address: Address, properties: ClientProperties, until: float
-) -> Conversation[tuple[BrokerConnection, Any]]:
-    """Connect and ask who is there."""
-    try:
-        connection = yield from open_connection(address, properties, until)
-        try:
-            (described,) = yield from connection.ask([describe_cluster()], until)
-        except KafkaConnectionError as failure:
-            wants = "it closed the connection at the first request, as listeners do that want SASL"
-            raise KafkaConnectionError(wants) from failure
-    except KafkaTimeoutError as failure:
-        raise KafkaTimeoutError("no answer in time") from failure
-    if isinstance(described, KafkaError):
-        connection.close()
-        raise described
-    return connection, described
-
-
-def _at_home(
-    properties: ClientProperties,
-    connection: BrokerConnection,
-    addresses: Mapping[BrokerId, Address],
-    interrupt: Interrupt,
-) -> Wire:
-    wire = Wire(properties, addresses, interrupt)
-    for broker, address in addresses.items():
-        if address == connection.address:
-            wire.settle_at(broker, connection)
-            return wire
-    connection.close()
-    try:
-        wire.find_home(time.monotonic() + CONNECT_SECONDS)
-    except KafkaError as failure:
-        wire.close()
-        if not retriable(failure):
-            raise explained_refusal(DESCRIBE_CLUSTER, failure) from failure
-        raise ClusterUnreachable(
-            f"{connection.address} answers, but the brokers cannot be reached where it says that they are:\n"
-            f"  advertised.listeners: {reason(failure)}\n"
-            "  check that this machine can resolve and reach what advertised.listeners of the brokers says,"
-            " or give the address of another listener"
-        ) from failure
-    return wire
-
-
-def _unreachable(failures: Mapping[str, str], seconds: float) -> ClusterUnreachable:
-    """Explain that nobody answers: who was tried, for how long, what each did, and what to check."""
-    tried = "".join(f"\n  {address}: {text}" for address, text in sorted(failures.items()))
-    return ClusterUnreachable(
-        f"no broker answers; tried for {round(seconds, 1):g} s:{tried}\n"
-        "  check the addresses, that this machine may connect to them,"
-        " and that security.protocol is the one of that listener"
-    )
+def room_for_connections(brokers: int) -> ConnectionRoom:
+    """Raise the soft limit of open files as far as these brokers need and the hard limit lets."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = brokers + _EACH * _AT_ONCE + _OTHERS
+    most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            soft = most
+    limit = wanted if soft == resource.RLIM_INFINITY else soft
+    return ConnectionRoom(max(_EACH, limit - _OTHERS))
