@@ -118,7 +118,7 @@ def test_without_maven_an_unknown_version_is_refused_in_words(tmp_path: Path) ->
 def test_five_brokers_of_one_jvm_stand_on_three_racks(one_jvm: OneJvmCluster) -> None:
     client = clients.admin(one_jvm.bootstrap)
 
-    found = client.cluster_question().result(10)
+    found = client.describe_cluster().result(10)
 
     assert {node.id: node.rack for node in found.nodes} == dict(FIVE_BROKERS)
 
