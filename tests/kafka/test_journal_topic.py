@@ -36,8 +36,8 @@ from replan.kafka.api import (
     TRANSACTIONAL_ID,
     JournalTopic,
     Lock,
+    OwnedJournal,
     PlainProducer,
-    TopicJournal,
     encode_lock,
     open_cluster,
     release_lock,
@@ -79,7 +79,7 @@ class Machines:
         plane = self._open.enter_context(open_cluster(self.bootstrap, None, timeout_seconds=20))
         return plane.journal(self.name)
 
-    def take(self, owner: str, clock: Hand, lock_timeout: float = 0) -> TopicJournal:
+    def take(self, owner: str, clock: Hand, lock_timeout: float = 0) -> OwnedJournal:
         return take_ownership(
             self.topic(), owner, clock, lock_timeout=lock_timeout, note=self.notes.append
         )
@@ -284,10 +284,10 @@ class TestTopicStore(StoreLaws):
     @pytest.fixture(autouse=True)
     def _topic(self, machines: Machines) -> None:
         self.machines = machines
-        self.live: list[TopicJournal] = []
+        self.live: list[OwnedJournal] = []
 
     @contextmanager
-    def open(self, cluster_id: str = "cluster") -> Iterator[TopicJournal]:
+    def open(self, cluster_id: str = "cluster") -> Iterator[OwnedJournal]:
         assert cluster_id == "cluster"
         clock = Hand(meanwhile=self.signs_of_life)
         with self.machines.take("ann", clock) as journal:
@@ -399,7 +399,7 @@ def test_under_min_isr_nothing_is_written_and_a_failed_append_is_undone(
     machines.close()
 
 
-def until_written(journal: TopicJournal) -> None:
+def until_written(journal: OwnedJournal) -> None:
     """The loop of an applier, which tries again with every tick."""
     for _ in range(20):
         try:

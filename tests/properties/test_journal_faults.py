@@ -32,7 +32,7 @@ from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Held
 from replan.kafka.api import (
     LOCK_DEAD_SECONDS,
     JournalTopic,
-    TopicJournal,
+    OwnedJournal,
     open_cluster,
     take_ownership,
 )
@@ -80,7 +80,7 @@ class Site:
 
     def take(
         self, owner: str, name: str = JOURNAL_TOPIC, clock: Hand | None = None
-    ) -> TopicJournal:
+    ) -> OwnedJournal:
         return take_ownership(
             self.topic(name), owner, clock or Hand(), lock_timeout=0, note=self.notes.append
         )
@@ -374,7 +374,7 @@ class History:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self.journals: dict[int, tuple[str, TopicJournal, Hand]] = {}
+        self.journals: dict[int, tuple[str, OwnedJournal, Hand]] = {}
         self.last: int | None = None
         self.count = 0
 

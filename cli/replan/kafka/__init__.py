@@ -1,6 +1,15 @@
 """The ControlPlane over a real cluster; the only place that knows the two Kafka clients.
 
-`control_plane.open_cluster` is the way in. Importing this package imports kafka-python (0.05 s), so commands
+`control_plane.open_cluster` is the way in; below it, and in this order:
+
+    client_properties   a file of the user, understood; `security` makes TLS and SASL of it
+    wire                requests to brokers in rounds with a deadline, each sent once: a `Question` gets its answer, or
+                        a KafkaError in its place
+    reads               readings: asked again within a patience (`Reads`), or ClusterUnreachable and ClusterRefused
+    writes              changes: sent once, with an `Answer` for each partition, topic and broker
+    journal             the topic in which the applier writes what it is about to do
+
+Importing this package imports kafka-python (0.05 s), so commands
 that need no cluster should not.
 """
 

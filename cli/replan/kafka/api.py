@@ -5,7 +5,7 @@ from replan.kafka.client_properties import *
 from replan.kafka.clock import *
 from replan.kafka.control_plane import *
 from replan.kafka.failures import *
-from replan.kafka.journal.entries import *
+from replan.kafka.journal.lock import *
 from replan.kafka.journal.owner import *
 from replan.kafka.journal.read import *
 from replan.kafka.journal.topic import *

@@ -68,7 +68,7 @@ class KafkaControlPlane:
         self, journals: Collection[str] = (), topics: Collection[str] | None = None
     ) -> Access:
         """What this user may do: with these topics or with all, and with those of the journal."""
-        from replan.kafka.journal.entries import TRANSACTIONAL_ID
+        from replan.kafka.journal.lock import TRANSACTIONAL_ID
         from replan.kafka.reads.access import access
 
         return access(self._reads, journals, TRANSACTIONAL_ID, self._principal(), topics)

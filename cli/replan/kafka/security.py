@@ -5,9 +5,7 @@ as a lost connection. Keys that replan cannot honour are refused by name. Values
 """
 
 import os
-import re
 import ssl
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -18,135 +16,115 @@ from urllib.parse import urlsplit
 
 from replan.kafka.property_keys import Keys, Secretive, UnsupportedKey
 
-# Java's keystores: what kind a file is, and the PEM that is in a PKCS12 one. Passwords go through a pipe.
-
-_JKS, _JCEKS = b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"
-_BLOCKS = re.compile(r"-----BEGIN ([A-Z ]+)-----.*?-----END \1-----\n?", re.DOTALL)
-_SECONDS = 20
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_TOKEN_URL = "sasl.oauthbearer.token.endpoint.url"  # noqa: S105  # its name
+PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
-class Keystore(Secretive, frozen=True):
-    """A file of certificates and keys, and the property that names it."""
+class Security(Secretive, frozen=True):
+    """How connections are secured."""
 
-    key: str
-    path: Path
-    password: str
-
-    @property
-    def is_pem(self) -> bool:
-        """Whether both clients read it as it is; raises UnsupportedKey where nobody can, or Java alone (JKS)."""
-        try:
-            begins = self.path.read_bytes()[:4096]
-        except FileNotFoundError as problem:
-            raise UnsupportedKey(f"{self.key}: there is no such file") from problem
-        except OSError as problem:
-            raise UnsupportedKey(f"{self.key}: cannot be read: {problem.strerror}") from problem
-        if begins.startswith((_JKS, _JCEKS)):
-            raise UnsupportedKey(
-                f"{self.key}: a JKS file is read by Java alone; make a PKCS12 file of it, and name that:\n"
-                f"  keytool -importkeystore -srckeystore {self.path} "
-                f"-destkeystore {self.path.with_suffix('.p12')} -deststoretype PKCS12"
-            )
-        return b"-----BEGIN " in begins
+    tls: ssl.SSLContext | None
+    sasl: Mapping[str, object] | None
 
 
-class Opened(Secretive, frozen=True):
-    """What is in a keystore, as PEM."""
+def security(written: Mapping[str, str]) -> Security:
+    """Understand security keys.
 
-    key: str
-    """Without a password; empty where there is none."""
-    certificates: str
-    """All of them: that of the key, then who signed it."""
-
-
-def read_keystore(store: Keystore) -> Opened:
-    """Read a PKCS12 file; raises UnsupportedKey."""
-    own, others = _pem(store, "-nokeys", "-clcerts"), _pem(store, "-nokeys", "-cacerts")
-    return Opened(_pem(store, "-nocerts", "-nodes"), own + others)
-
-
-def _pem(store: Keystore, *what: str) -> str:
-    """Java of before 2021 encrypts with ciphers that OpenSSL 3 has put aside (`-legacy`)."""
-    command = ["openssl", "pkcs12", "-in", str(store.path), "-passin", "stdin", *what]
-    done = _run(command, store)
-    if done.returncode and "unsupported" in done.stderr:
-        done = _run([*command, "-legacy"], store)
-    if done.returncode:
-        wrong = "invalid password" in done.stderr or "mac verify" in done.stderr.lower()
-        password = f"{store.key.rpartition('.')[0]}.password"
-        raise UnsupportedKey(
-            f"{password} does not open the file of {store.key}"
-            if wrong
-            else f"{store.key}: it is neither PEM nor PKCS12"
-        )
-    return "".join(block[0] for block in _BLOCKS.finditer(done.stdout))
+    Raises:
+        UnsupportedKey: a key or value has no counterpart, or one is missing, or a file cannot be used.
+    """
+    keys = Keys(written)
+    protocols = {name.lower(): name for name in PROTOCOLS}
+    protocol = keys.choose("security.protocol", protocols, "PLAINTEXT")
+    sasl = _sasl(keys, used=protocol.startswith("SASL"))
+    context = tls_context(keys, used=protocol.endswith("SSL"))
+    keys.refuse_rest()
+    return Security(context, sasl)
 
 
-def _run(command: list[str], store: Keystore) -> "subprocess.CompletedProcess[str]":
+def _sasl(keys: Keys, *, used: bool) -> dict[str, object] | None:
+    mechanism = keys.take("sasl.mechanism")
+    mechanism = keys.take("sasl.mechanisms") or mechanism  # librdkafka's own name and its alias
+    if not used:
+        for key in ("sasl.username", "sasl.password", "sasl.kerberos.service.name"):
+            keys.take(key)
+        return None
+    match mechanism:
+        case "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512":
+            return {
+                "sasl_mechanism": mechanism,
+                "sasl_plain_username": keys.require("sasl.username", mechanism),
+                "sasl_plain_password": keys.require("sasl.password", mechanism),
+            }
+        case "OAUTHBEARER":
+            return _oauth(keys)
+        case "GSSAPI":
+            if find_spec("gssapi") is None:
+                raise UnsupportedKey(
+                    "sasl.mechanism=GSSAPI needs the Python package gssapi, which is not installed;"
+                    " install it: pip install gssapi"
+                )
+            return {
+                "sasl_mechanism": "GSSAPI",
+                "sasl_kerberos_service_name": keys.take("sasl.kerberos.service.name") or "kafka",
+            }
+        case None:
+            raise UnsupportedKey("sasl.mechanism is missing; security.protocol asks for SASL")
+        case _:
+            mechanisms = ", ".join((*PASSWORD_MECHANISMS, "OAUTHBEARER", "GSSAPI"))
+            raise UnsupportedKey(f"sasl.mechanism must be one of {mechanisms}")
+
+
+def _oauth(keys: Keys) -> dict[str, object]:
+    from replan.kafka.tokens import TokenEndpoint, token_provider
+
+    if (keys.take("sasl.oauthbearer.method") or "default") != "oidc":
+        raise UnsupportedKey("sasl.oauthbearer.method must be oidc for OAUTHBEARER")
+    if (keys.take("sasl.oauthbearer.grant.type") or "client_credentials") != "client_credentials":
+        raise UnsupportedKey("sasl.oauthbearer.grant.type must be client_credentials")
+    endpoint = TokenEndpoint(
+        url=_token_url(keys.require(_TOKEN_URL, "OAUTHBEARER")),
+        client_id=keys.require("sasl.oauthbearer.client.id", "OAUTHBEARER"),
+        client_secret=keys.require("sasl.oauthbearer.client.secret", "OAUTHBEARER"),
+        scope=keys.take("sasl.oauthbearer.scope"),
+        ca_file=_token_authorities(keys),
+    )
+    extensions = _extensions(keys.take("sasl.oauthbearer.extensions") or "")
+    return {
+        "sasl_mechanism": "OAUTHBEARER",
+        "sasl_oauth_token_provider": token_provider(endpoint, extensions),
+    }
+
+
+def _token_authorities(keys: Keys) -> str | None:
+    """A file that is wrong shows here, and not when a token is asked for."""
+    location = keys.take("https.ca.location")
+    if location is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        _load("https.ca.location", lambda: context.load_verify_locations(cafile=location))
+    return location
+
+
+def _token_url(url: str) -> str:
     try:
-        return subprocess.run(  # noqa: S603 - the file is one argument, and no option
-            command,
-            input=f"{store.password}\n",
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_SECONDS,
-        )
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        raise UnsupportedKey(
-            f"{store.key}: a PKCS12 file is read by the program openssl, which cannot be run here; install it, or "
-            "name a PEM file instead"
-        ) from problem
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UnsupportedKey(f"{_TOKEN_URL} must be an http or https address")
+    return url
 
 
-# The certificate by which this client proves who it is: its owner, and until when it is valid. No secrets.
-
-_SHORT = {
-    "commonName": "CN",
-    "organizationalUnitName": "OU",
-    "organizationName": "O",
-    "localityName": "L",
-    "stateOrProvinceName": "ST",
-    "countryName": "C",
-    "streetAddress": "STREET",
-    "domainComponent": "DC",
-    "userId": "UID",
-}
+def _extensions(text: str) -> dict[str, str]:
+    pairs = [part.partition("=") for part in text.split(",") if part]
+    if any(not name or not equals for name, equals, _ in pairs):
+        raise UnsupportedKey("sasl.oauthbearer.extensions must be NAME=VALUE[,NAME=VALUE...]")
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def is_given(keys: Mapping[str, str]) -> bool:
-    """Whether the client properties name one."""
-    return "ssl.certificate.location" in keys or "ssl.certificate.pem" in keys
-
-
-def subject_of(keys: Mapping[str, str]) -> str | None:
-    """Its owner as X500Principal.getName writes it (RFC 2253: the last part first); None where it cannot be read."""
-    parts = [part for level in _decoded(keys).get("subject", ()) for part in level]
-    names = (f"{_SHORT.get(key, key)}={_escaped(value)}" for key, value in reversed(parts))
-    return ",".join(names) if parts else None
-
-
-def valid_until(keys: Mapping[str, str]) -> float | None:
-    """Its end, as seconds of the wall clock; None where it cannot be read."""
-    end = _decoded(keys).get("notAfter")
-    return None if end is None else float(ssl.cert_time_to_seconds(end))
-
-
-def _decoded(keys: Mapping[str, str]) -> dict[str, Any]:
-    """As `SSLSocket.getpeercert` has it, by CPython's own decoder: empty where there is none, or it reads nothing."""
-    location = keys.get("ssl.certificate.location", "")
-    decode: Any = getattr(getattr(ssl, "_ssl", None), "_test_decode_cert", None)
-    with (
-        suppress(OSError, ValueError, TypeError, KeyError),
-        _as_file(Path(location) if location else keys["ssl.certificate.pem"]) as path,
-    ):
-        return dict(decode(str(path)))
-    return {}
-
-
-def _escaped(value: str) -> str:
-    return "".join(f"\\{c}" if c in ',+"\\<>;' else c for c in value)
-
+# TLS: whom to trust, and by what this client proves who it is.
 
 _YES_NO = {"true": "true", "false": "false"}
 _IDENTIFICATION = {"https": "https", "none": "none"}
@@ -275,109 +253,50 @@ def _load(keys: str, load: Callable[[], None], *, encrypted: bool = False) -> No
         raise UnsupportedKey(f"{keys}: cannot be used: {problem}") from problem
 
 
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_TOKEN_URL = "sasl.oauthbearer.token.endpoint.url"  # noqa: S105  # its name
-PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+# The certificate by which this client proves who it is: its owner, and until when it is valid. No secrets.
+
+_SHORT = {
+    "commonName": "CN",
+    "organizationalUnitName": "OU",
+    "organizationName": "O",
+    "localityName": "L",
+    "stateOrProvinceName": "ST",
+    "countryName": "C",
+    "streetAddress": "STREET",
+    "domainComponent": "DC",
+    "userId": "UID",
+}
 
 
-class Security(Secretive, frozen=True):
-    """How connections are secured."""
-
-    tls: ssl.SSLContext | None
-    sasl: Mapping[str, object] | None
+def is_given(keys: Mapping[str, str]) -> bool:
+    """Whether the client properties name one."""
+    return "ssl.certificate.location" in keys or "ssl.certificate.pem" in keys
 
 
-def security(written: Mapping[str, str]) -> Security:
-    """Understand security keys.
-
-    Raises:
-        UnsupportedKey: a key or value has no counterpart, or one is missing, or a file cannot be used.
-    """
-    keys = Keys(written)
-    protocols = {name.lower(): name for name in PROTOCOLS}
-    protocol = keys.choose("security.protocol", protocols, "PLAINTEXT")
-    sasl = _sasl(keys, used=protocol.startswith("SASL"))
-    context = tls_context(keys, used=protocol.endswith("SSL"))
-    keys.refuse_rest()
-    return Security(context, sasl)
+def subject_of(keys: Mapping[str, str]) -> str | None:
+    """Its owner as X500Principal.getName writes it (RFC 2253: the last part first); None where it cannot be read."""
+    parts = [part for level in _decoded(keys).get("subject", ()) for part in level]
+    names = (f"{_SHORT.get(key, key)}={_escaped(value)}" for key, value in reversed(parts))
+    return ",".join(names) if parts else None
 
 
-def _sasl(keys: Keys, *, used: bool) -> dict[str, object] | None:
-    mechanism = keys.take("sasl.mechanism")
-    mechanism = keys.take("sasl.mechanisms") or mechanism  # librdkafka's own name and its alias
-    if not used:
-        for key in ("sasl.username", "sasl.password", "sasl.kerberos.service.name"):
-            keys.take(key)
-        return None
-    match mechanism:
-        case "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512":
-            return {
-                "sasl_mechanism": mechanism,
-                "sasl_plain_username": keys.require("sasl.username", mechanism),
-                "sasl_plain_password": keys.require("sasl.password", mechanism),
-            }
-        case "OAUTHBEARER":
-            return _oauth(keys)
-        case "GSSAPI":
-            if find_spec("gssapi") is None:
-                raise UnsupportedKey(
-                    "sasl.mechanism=GSSAPI needs the Python package gssapi, which is not installed;"
-                    " install it: pip install gssapi"
-                )
-            return {
-                "sasl_mechanism": "GSSAPI",
-                "sasl_kerberos_service_name": keys.take("sasl.kerberos.service.name") or "kafka",
-            }
-        case None:
-            raise UnsupportedKey("sasl.mechanism is missing; security.protocol asks for SASL")
-        case _:
-            mechanisms = ", ".join((*PASSWORD_MECHANISMS, "OAUTHBEARER", "GSSAPI"))
-            raise UnsupportedKey(f"sasl.mechanism must be one of {mechanisms}")
+def valid_until(keys: Mapping[str, str]) -> float | None:
+    """Its end, as seconds of the wall clock; None where it cannot be read."""
+    end = _decoded(keys).get("notAfter")
+    return None if end is None else float(ssl.cert_time_to_seconds(end))
 
 
-def _oauth(keys: Keys) -> dict[str, object]:
-    from replan.kafka.tokens import TokenEndpoint, token_provider
-
-    if (keys.take("sasl.oauthbearer.method") or "default") != "oidc":
-        raise UnsupportedKey("sasl.oauthbearer.method must be oidc for OAUTHBEARER")
-    if (keys.take("sasl.oauthbearer.grant.type") or "client_credentials") != "client_credentials":
-        raise UnsupportedKey("sasl.oauthbearer.grant.type must be client_credentials")
-    endpoint = TokenEndpoint(
-        url=_token_url(keys.require(_TOKEN_URL, "OAUTHBEARER")),
-        client_id=keys.require("sasl.oauthbearer.client.id", "OAUTHBEARER"),
-        client_secret=keys.require("sasl.oauthbearer.client.secret", "OAUTHBEARER"),
-        scope=keys.take("sasl.oauthbearer.scope"),
-        ca_file=_token_authorities(keys),
-    )
-    extensions = _extensions(keys.take("sasl.oauthbearer.extensions") or "")
-    return {
-        "sasl_mechanism": "OAUTHBEARER",
-        "sasl_oauth_token_provider": token_provider(endpoint, extensions),
-    }
+def _decoded(keys: Mapping[str, str]) -> dict[str, Any]:
+    """As `SSLSocket.getpeercert` has it, by CPython's own decoder: empty where there is none, or it reads nothing."""
+    location = keys.get("ssl.certificate.location", "")
+    decode: Any = getattr(getattr(ssl, "_ssl", None), "_test_decode_cert", None)
+    with (
+        suppress(OSError, ValueError, TypeError, KeyError),
+        _as_file(Path(location) if location else keys["ssl.certificate.pem"]) as path,
+    ):
+        return dict(decode(str(path)))
+    return {}
 
 
-def _token_authorities(keys: Keys) -> str | None:
-    """A file that is wrong shows here, and not when a token is asked for."""
-    location = keys.take("https.ca.location")
-    if location is not None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        _load("https.ca.location", lambda: context.load_verify_locations(cafile=location))
-    return location
-
-
-def _token_url(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise UnsupportedKey(f"{_TOKEN_URL} must be an http or https address")
-    return url
-
-
-def _extensions(text: str) -> dict[str, str]:
-    pairs = [part.partition("=") for part in text.split(",") if part]
-    if any(not name or not equals for name, equals, _ in pairs):
-        raise UnsupportedKey("sasl.oauthbearer.extensions must be NAME=VALUE[,NAME=VALUE...]")
-    return {name.strip(): value.strip() for name, _, value in pairs}
+def _escaped(value: str) -> str:
+    return "".join(f"\\{c}" if c in ',+"\\<>;' else c for c in value)

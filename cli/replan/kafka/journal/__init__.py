@@ -7,6 +7,15 @@ Two topics at most: that of the lock, which is `__replan_journal` on every clust
 the same unless `--journal topic:NAME` says otherwise. A cluster has one lock and one transactional id, whatever its
 journal is called, so one transaction writes the lock and the records, in both topics where there are two.
 
+Modules in the order of reading, and whose each state is:
+
+    lock      `Lock`, the record that says who writes
+    read      `TopicReader`: what is committed in one topic; owns how far it was read, and the latest of each key
+    topic     `JournalTopic`: the topics of lock and journal, made and checked; `LoopRecords`, written without the lock
+    write     `Transactions`, the owner's producer: owns the transactional id, and what came of the last commit;
+              `PlainProducer`, that of everybody else
+    owner     `take_ownership`, and the `OwnedJournal` that comes of it: owns what the topic is to hold
+
 A process is in one of these states:
 
     reader    reads what is committed; changes nothing, needs no lock

@@ -15,18 +15,17 @@ from replan.applying.journal.ledger import open_applications
 from replan.applying.journal.protocol import latest
 from replan.applying.journal.records import INBOX, Command, Forget, Record
 from replan.errors import BadUsage, ClusterRefused, ClusterUnreachable, Held, ReplanError
-from replan.kafka.journal.entries import (
+from replan.kafka.journal.lock import (
     KEY,
     LOCK_BEAT_SECONDS,
     LOCK_DEAD_SECONDS,
     Lock,
     LockWatch,
     encode_lock,
-    entry,
 )
 from replan.kafka.journal.read import TopicReader, elsewhere_text
 from replan.kafka.journal.topic import JournalTopic
-from replan.kafka.journal.write import Fenced, Transactions
+from replan.kafka.journal.write import Fenced, Transactions, entry
 from replan.model.control_plane import Clock
 from replan.model.names import Replicas
 from replan.wording import count
@@ -51,7 +50,7 @@ def take_ownership(
     lock_timeout: float,
     note: Notify,
     placed: Replicas = (),
-) -> "TopicJournal":
+) -> "OwnedJournal":
     """Become the writer of the journal.
 
     A lock without a sign of life for a minute is taken over; a live one is waited for `lock_timeout` seconds. Topics
@@ -73,7 +72,7 @@ def take_ownership(
     writer = topic.writer()
     writer.begin(BEGIN_SECONDS)
     lock = _barrier(topic, writer, owner)
-    return TopicJournal(topic, writer, lock, clock, note, silent_since=_silent(topic.locks, watch))
+    return OwnedJournal(topic, writer, lock, clock, note, silent_since=_silent(topic.locks, watch))
 
 
 def _silent(reader: TopicReader, watch: LockWatch) -> float | None:
@@ -203,7 +202,7 @@ APPEND_SECONDS = 5.0
 RELEASE_SECONDS = 3.0
 
 
-class TopicJournal:
+class OwnedJournal:
     """A journal in a topic, owned by this process; made by `take_ownership`, closed by `close` or `with`."""
 
     def __init__(

@@ -15,6 +15,7 @@ from kafka.errors import KafkaError, LeaderNotAvailableError
 from kafka.record.memory_records import MemoryRecords
 from msgspec import Struct, field
 
+from replan.applying.journal.record_json import decode_record
 from replan.applying.journal.records import INBOX, Application, Command, Record
 from replan.errors import BadFile, ClusterUnreachable, ReplanError, WrongCluster
 from replan.kafka.failures import (
@@ -25,7 +26,7 @@ from replan.kafka.failures import (
     reason,
     retriable,
 )
-from replan.kafka.journal.entries import KEY, Lock, decode_lock, record_of
+from replan.kafka.journal.lock import KEY, Lock, decode_lock
 from replan.kafka.messages import Fetch, Metadata
 from replan.kafka.reads.logs import local_starts_question
 from replan.kafka.reads.patience import Patience, Reads
@@ -77,6 +78,11 @@ _GLANCE_PAUSE_SECONDS = 10.0
 """After a glance that failed: nothing of a run waits for the journal's leader."""
 _READ_COMMITTED = 1
 _WITH_IDS = 12
+
+
+def record_of(key: bytes, value: bytes) -> Record:
+    """The record of a key and its value; raises ValueError where it is none."""
+    return decode_record(key.decode(), value)
 
 
 def elsewhere_text(name: str, opened: Application) -> str:

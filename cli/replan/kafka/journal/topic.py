@@ -152,32 +152,6 @@ class Shape(Struct, frozen=True):
         )
 
 
-def create_journal_topic(
-    wire: Wire, reader: TopicReader, placed: Replicas, limit_seconds: float
-) -> Created:
-    """Make the topic on as many of the live brokers as is usual, and wait until it can be read.
-
-    `placed`: where its replicas shall be. The broker that is asked first for a transaction makes `__transaction_state`
-    as well, where there is none.
-
-    Raises:
-        ClusterRefused: the cluster says no.
-        ClusterUnreachable: it cannot be read within the limit.
-    """
-    made = Created.on(reader.topic, wire.addresses, placed)
-    clock = reader.clock
-    began, calls = clock.now(), clock.interrupt.calls
-    problem = _requested(wire, made)
-    while not reader.refresh():
-        if clock.now() >= began + limit_seconds or clock.interrupt.calls > calls:
-            raise ClusterUnreachable(
-                f"the journal topic {made.topic} was not there {clock.now() - began:.0f} s after it was asked for"
-                f"{problem}"
-            )
-        clock.sleep(_PAUSE_SECONDS)
-    return made
-
-
 def _requested(wire: Wire, made: Created) -> str:
     """Ask for it; what is not known of the outcome, for a message."""
     topic = CreateTopics.CreatableTopic
@@ -238,8 +212,26 @@ class JournalTopic:
         return list(dict.fromkeys([self.locks, self.reader]))
 
     def create(self, reader: TopicReader, placed: Replicas = ()) -> Created:
-        """Make one of the topics. Raises as `create_journal_topic`."""
-        return create_journal_topic(self._reads.wire, reader, placed, self._reads.patience_seconds)
+        """Make one of the topics on as many of the live brokers as is usual, and wait until it can be read.
+
+        `placed`: where its replicas shall be. The broker that is asked first for a transaction makes
+        `__transaction_state` as well, where there is none.
+
+        Raises:
+            ClusterRefused: the cluster says no.
+            ClusterUnreachable: it cannot be read within the patience.
+        """
+        made = Created.on(reader.topic, self._reads.wire.addresses, placed)
+        began, calls = self.clock.now(), self.clock.interrupt.calls
+        problem = _requested(self._reads.wire, made)
+        while not reader.refresh():
+            waited = self.clock.now() - began
+            if waited >= self._reads.patience_seconds or self.clock.interrupt.calls > calls:
+                raise ClusterUnreachable(
+                    f"the journal topic {made.topic} was not there {waited:.0f} s after it was asked for{problem}"
+                )
+            self.clock.sleep(_PAUSE_SECONDS)
+        return made
 
     def open_elsewhere(self, besides: str | None) -> "tuple[str, Application] | None":
         """The application that is open in another topic of this cluster than `besides`, and which that is.
@@ -341,7 +333,7 @@ class LoopRecords:
         return self._topic.reader.records() if there else ()
 
     def write(self, records: Sequence[Record]) -> None:
-        """Write them. Raises as `PlainProducer.send` and `create_journal_topic`."""
+        """Write them. Raises as `PlainProducer.send` and `JournalTopic.create`."""
         from replan.kafka.journal.write import PlainProducer
 
         reader = self._topic.reader

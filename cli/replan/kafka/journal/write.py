@@ -16,9 +16,10 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
+from replan.applying.journal.record_json import encode_record
 from replan.applying.journal.records import Record
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Held, ReplanError
-from replan.kafka.journal.entries import TRANSACTIONAL_ID, entry
+from replan.kafka.journal.lock import TRANSACTIONAL_ID
 
 _SILENT = logging.getLogger(__name__)
 _SILENT.addHandler(logging.NullHandler())
@@ -81,6 +82,12 @@ _FORBIDDEN = frozenset(
 )
 JournalEntries = Sequence[tuple[str, bytes, bytes | None]]
 """Topic, key and value; without a value a tombstone."""
+
+
+def entry(record: Record) -> tuple[bytes, bytes | None]:
+    """Key and value of a record; a tombstone has no value."""
+    key, value = encode_record(record)
+    return key.encode(), value
 
 
 class Fenced(Held):

@@ -1,6 +1,6 @@
-"""What is written in the topic, as keys and values: records, and the lock, which says who writes.
+"""The lock: the record that says who writes the journal, and how it is watched.
 
-The lock is written again with every transaction. Invariant: only elapsed time on the watcher's own monotonic clock
+It is written again with every transaction. Invariant: only elapsed time on the watcher's own monotonic clock
 decides when its owner counts as dead; `since` and `at` are for people.
 """
 
@@ -11,22 +11,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from replan.applying.journal.record_json import decode_record, encode_record
-from replan.applying.journal.records import Record, timestamp_now
+from replan.applying.journal.records import timestamp_now
 from replan.errors import BadFile
 from replan.model.names import JOURNAL_TOPIC
-
-
-def entry(record: Record) -> tuple[bytes, bytes | None]:
-    """Key and value of a record; a tombstone has no value."""
-    key, value = encode_record(record)
-    return key.encode(), value
-
-
-def record_of(key: bytes, value: bytes) -> Record:
-    """Read it again; raises ValueError where it is no record."""
-    return decode_record(key.decode(), value)
-
 
 TRANSACTIONAL_ID: Final = f"replan-{JOURNAL_TOPIC}"
 """Of the producer that writes the lock and the journal of a cluster, whatever topic that is in: whoever takes over
@@ -38,7 +25,7 @@ LOCK_BEAT_SECONDS = 10.0
 LOCK_VERSION: Final = 1
 
 
-class Lock(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class Lock(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Which process has the journal, or had it last."""
 
     id: str
@@ -79,15 +66,11 @@ class Lock(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
 
     def renewed(self, application: str) -> "Lock":
         """A sign of life."""
-        return msgspec.structs.replace(
-            self, at=timestamp_now(), beat=self.beat + 1, application=application
-        )
+        return replace(self, at=timestamp_now(), beat=self.beat + 1, application=application)
 
     def released(self, reason: str = "") -> "Lock":
         """Nobody has it any more."""
-        return msgspec.structs.replace(
-            self, at=timestamp_now(), beat=self.beat + 1, held=False, reason=reason
-        )
+        return replace(self, at=timestamp_now(), beat=self.beat + 1, held=False, reason=reason)
 
 
 def encode_lock(lock: Lock) -> bytes:
