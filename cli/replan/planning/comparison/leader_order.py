@@ -1,9 +1,9 @@
 """Who comes first where `preferredLeaders` goes by rule, and who last by `lastLeaders`.
 
 By rule it goes by racks in order of preference, or leaders are balanced. Racks sort a list, and leave equal ones in
-their order. Balanced leaders are chosen for all partitions of one entry together (`placing.leaders`); the chosen one
-comes first, and the rest keeps its order. A broker on the leader blacklist is not chosen. Who is fenced plays no part:
-the order is static, so a rolling restart changes nothing.
+their order. Balanced leaders are chosen for all partitions of one entry together (`placing.balanced_heads`); the chosen
+one comes first, and the rest keeps its order. A broker on the leader blacklist is not chosen. Who is fenced plays no
+part: the order is static, so a rolling restart changes nothing.
 
 `lastLeaders` is an order that is declared for every partition, managed or not, so nothing is remembered of it. While
 the rack of a broker that is down is not known, and a rack is named, its lists stay in their order
@@ -41,7 +41,7 @@ def ordered_by_rule(
     for pattern, rows in sorted(rows_of.items()):
         some = lists[rows]
         if rules[pattern].balanced:
-            from replan.planning.placing.leaders import (  # noqa: PLC0415 (few entries ask for it)
+            from replan.planning.placing.balanced_heads import (  # noqa: PLC0415 (few entries ask for it)
                 balanced_heads,
             )
 

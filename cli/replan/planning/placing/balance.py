@@ -1,6 +1,6 @@
 """Replicas of brokers within the tolerance of their shares, by number, bytes or load, of what is placed by rule.
 
-A balance is aimed at (`search`); how near it comes, an `Imbalance` says. Room on disks is searched for with it: where
+A balance is aimed at (`goals`); how near it comes, an `Imbalance` says. Room on disks is searched for with it: where
 bytes are balanced, within the bounds of both; else for its own sake, after all that is balanced. Where the policy
 empties disks above a share, a balance fills none above it, as far as that can be.
 """
@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from replan.model.columns import Flags, Ints, Matrix
 from replan.model.declared.rules import BalanceMeasure, Tolerance
-from replan.planning.placing.loads import amounts
+from replan.planning.placing.flow import all_within
+from replan.planning.placing.goals import Aim, Goal, Search, TopMost, fit, no_bounds
 from replan.planning.placing.packing import BrokerTotals
-from replan.planning.placing.positions import Positions, arranged, resulting_lists
+from replan.planning.placing.positions import Positions, amounts, arranged, resulting_lists
 from replan.planning.placing.problem import (
     NO_LIMIT,
     NO_RACK,
@@ -22,8 +23,7 @@ from replan.planning.placing.problem import (
     Obstacle,
     PlacementProblem,
 )
-from replan.planning.placing.search import Goal, Search, all_within, fit, no_bounds
-from replan.planning.placing.shares import Aim, TopMost, shares
+from replan.planning.placing.shares import shares
 from replan.planning.placing.spread import TopicSpread
 from replan.planning.placing.steps import ReplicaSteps, Way
 

@@ -61,6 +61,14 @@ class Positions(Struct, frozen=True):
         return np.where(column == NO_RACK, len(column) + np.arange(len(column)), column)
 
 
+def amounts(lists: Matrix, units: Ints, brokers: int) -> Ints:
+    """What each broker has of some lists, by what one unit of each counts."""
+    there = lists >= 0
+    totals = np.zeros(brokers, dtype=np.int64)
+    np.add.at(totals, lists[there], np.broadcast_to(units[:, None], lists.shape)[there])
+    return totals
+
+
 def base_lists(problem: PlacementProblem) -> Matrix:
     """What each partition has before anything is chosen: its declared list, or the one that it has."""
     partitions = problem.partitions

@@ -3,7 +3,7 @@
 That is its share of the topic, rounded up, and one more; or what it has at first, where that is more. A share is by
 weight among the brokers that the partition's rule allows and that may get something; where the rule spreads over racks,
 within each rack. Who fills or balances takes nobody above it while another way is left. What a rule allows a broker at
-most (`Rule.most`) bounds both, and is brought about by `thinning`.
+most (`Rule.most`) bounds both, and is brought about by `crowding`.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Steps: units of partitions (replicas, leaderships) go from one broker to another, and what they may do.
 
-Who searches (`search`, `flow`, `packing`) asks nothing else. A step keeps the rule of its partition, and the topic
-spread, unless more is allowed (`Way`). Those of replicas are here, those of leaders in `leader_balance`.
+`flow`, `packing` and `crowding` ask nothing else of a partition. A step keeps the rule of its partition, and the topic
+spread, unless more is allowed (`Way`). Those of replicas are here, those of leaders in `leaders`.
 
 A replica goes from one broker to another that is a candidate and not a member, may get new replicas or had this one
 before, and lies in the same rack, or in one that may get one more while the first may lose one. Where a rule says
@@ -13,12 +13,15 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 
 import numpy as np
+from msgspec import Struct
 
 from replan.model.columns import PAD, Flags, Ints, Matrix
-from replan.planning.placing.flow import Costs
 from replan.planning.placing.positions import Positions
 from replan.planning.placing.problem import Layout, PlacementProblem
 from replan.planning.placing.spread import ANY, TopicSpread
+
+NO_WAY = np.int64(1 << 60)
+"""The cost where no unit can go."""
 
 
 class Way(StrEnum):
@@ -32,6 +35,14 @@ class Way(StrEnum):
     """Also to brokers that hold more than their share of the topic then: for room on disks alone."""
     ANYWHERE = "anywhere"
     """Also to brokers that hold more of the topic than its rule allows: who asks counts that."""
+
+
+class Costs(Struct, frozen=True):
+    """Of the cheapest unit from each broker to each other; shape (brokers, brokers)."""
+
+    bytes: Ints
+    """`NO_WAY` where none can go."""
+    changes: Ints
 
 
 class Steps(ABC):

@@ -5,10 +5,8 @@ come. A measure that counts units alone, and is the first, is exact (`flow`): wh
 their bounds, the bounds give way, as little as can be, to those that nothing can leave, or nothing can come to. All
 others are searched for (`packing`), and the search keeps what it has found.
 
-Many units are swept first: the smallest partitions, each straight from who has too many to who has too few. What copies
-nothing goes before all: new replicas that a rule asks for anyhow. Of the members of a list the broker with most to give
-gives, and of those that may take it the one that lacks most takes. A partition is looked at once in a pass, so a pass
-takes as long as there are partitions. What it leaves, as no straight step is legal, is for the flow.
+What lies within the bounds of all brokers is near enough as well, so that nothing moves while one of them restarts.
+Tolerances are in thousandths, as many as a person can write and read; a bound is rounded to whole numbers outwards.
 """
 
 from collections.abc import Sequence
@@ -19,18 +17,13 @@ from msgspec import Struct
 
 from replan.model.columns import Flags, Ints
 from replan.model.declared.rules import Tolerance
-from replan.planning.placing.exchanges import ReplicaExchanges
-from replan.planning.placing.flow import Bounds, Stuck, bring_within
-from replan.planning.placing.loads import amounts
+from replan.planning.placing.flow import Bounds, Stuck, carry, least_that
 from replan.planning.placing.packing import BrokerTotals, Packed, Packing
+from replan.planning.placing.positions import amounts
 from replan.planning.placing.problem import NO_LIMIT, Imbalance
-from replan.planning.placing.shares import PARTS, Aim, TopMost
 from replan.planning.placing.steps import Steps, Way
 
-FEW_OUTSIDE = 64
-"""So many units take the cheapest paths from the first one on."""
-STEPS_IN_A_BATCH = 256
-"""Partitions whose legal steps a sweep finds at a time."""
+PARTS = 1000
 
 
 class Goal(Struct, frozen=True):
@@ -39,7 +32,7 @@ class Goal(Struct, frozen=True):
     tolerance: Tolerance
     units: Ints
     """What one unit of each partition counts."""
-    aim: Aim | TopMost
+    aim: "Aim | TopMost"
     most: Ints | None = None
     """What each broker can have at most, whatever its share is; None: anything."""
 
@@ -63,7 +56,7 @@ class Goal(Struct, frozen=True):
 
 
 class Search:
-    """Takes units elsewhere; `steps.lists` changes in place."""
+    """Brings measures to their goals, by `flow` or by `packing`; `steps.lists` changes in place."""
 
     def __init__(self, steps: Steps, budget: int, ids: Ints) -> None:
         """`ids`: of the brokers."""
@@ -78,7 +71,7 @@ class Search:
         for goal in goals:
             before = self.spent
             if goal.counts_alone and all((of.units == 1).all() for of in held):
-                self._count(goal, held)
+                self._flow(goal, held)
                 searched.append(None)
             else:
                 self.pack(goal.units, goal.bounds, held, list(Way)[:2])
@@ -112,7 +105,7 @@ class Search:
         self.spent += ended.steps
         return ended.within
 
-    def _count(self, goal: Goal, held: Sequence[BrokerTotals]) -> None:
+    def _flow(self, goal: Goal, held: Sequence[BrokerTotals]) -> None:
         """Exact; what would come no nearer than it is stays as it is, so that no two ends change places for ever."""
         before, lists = self._used(goal.units), self._steps.lists.copy()
         self._come_near(goal, held)
@@ -136,23 +129,12 @@ class Search:
         """One unit of each partition as far as that does, then more."""
         for way in (Way.ONE_EACH, Way.MORE):
             self._steps.way = way
-            stuck = self.carry(counts, bounds)
+            stuck = carry(self._steps, counts, bounds)
             if stuck and stuck.over and way is Way.ONE_EACH:
-                self.carry(counts, Bounds(bounds.least, np.maximum(bounds.most, counts)))
+                carry(self._steps, counts, Bounds(bounds.least, np.maximum(bounds.most, counts)))
             if not stuck:
                 break
         return stuck
-
-    def carry(self, counts: Ints, bounds: Bounds) -> Stuck | None:
-        """Bring `counts` of units within bounds: many are swept, few or what is left take the cheapest paths."""
-        if _out(counts, bounds) > FEW_OUTSIDE:
-            _sweep(counts, bounds, self._steps)
-        while not all_within(counts, bounds):
-            exchanges = ReplicaExchanges(self._steps)
-            stuck = bring_within(counts, bounds, exchanges)
-            if not exchanges.stale:
-                return stuck
-        return None
 
     def _used(self, units: Ints) -> Ints:
         return amounts(self._steps.lists, units, self._steps.brokers)
@@ -180,6 +162,115 @@ class Search:
         return [Imbalance(goal.tolerance.measure, within, Fraction(int(has.max())), brokers, None)]
 
 
+class Aim(Struct):
+    """The bounds of each broker, which give way where they cannot be kept."""
+
+    low: list[Fraction]
+    """The share that a broker is to have at least."""
+    high: list[Fraction]
+    """The share that it is to have at most."""
+    closed: Flags
+    """They keep what they have."""
+    above: list[int]
+    """Of each broker, how far it may be above its share, in thousandths."""
+    below: list[int]
+    has: Ints
+    """What each broker has at first."""
+
+    @classmethod
+    def at(
+        cls, shares: Sequence[list[Fraction]], tolerance: Fraction, has: Ints, open_: Flags
+    ) -> "Aim":
+        """All within one tolerance of any of some shares."""
+        parts = tolerance * PARTS
+        whole = [-(-parts.numerator // parts.denominator)] * len(has)
+        low, high = (list(map(of, zip(*shares, strict=True))) for of in (min, max))
+        return cls(low, high, ~open_, whole, list(whole), has.copy())
+
+    @property
+    def bounds(self) -> Bounds:
+        """The fewest and the most of each broker."""
+        least = [self.least(b) for b in range(len(self.has))]
+        most = [min(self.most(b), NO_LIMIT) for b in range(len(self.has))]
+        return Bounds(np.array(least, dtype=np.int64), np.array(most, dtype=np.int64))
+
+    def least(self, broker: int, parts: int | None = None) -> int:
+        """The fewest, within so many thousandths."""
+        if self.closed[broker]:
+            return int(self.has[broker])
+        within = max(PARTS - (self.below[broker] if parts is None else parts), 0)
+        low = self.low[broker] * within / PARTS
+        return low.numerator // low.denominator
+
+    def most(self, broker: int, parts: int | None = None) -> int:
+        """The most, within so many thousandths."""
+        if self.closed[broker]:
+            return int(self.has[broker])
+        high = self.high[broker] * (PARTS + (self.above[broker] if parts is None else parts))
+        return -(-high.numerator // (PARTS * high.denominator))
+
+    def give_way_above(self, brokers: Sequence[int], counts: Ints) -> None:
+        """Let these brokers, which together have too much, hold it, each as little above its share as can be."""
+        together = int(counts[list(brokers)].sum())
+        parts = least_that(lambda k: sum(self.most(b, k) for b in brokers) >= together)
+        for broker in brokers:
+            self.above[broker] = max(self.above[broker], parts)
+
+    def give_way_below(self, brokers: Sequence[int], counts: Ints) -> None:
+        """The same of brokers that together have too little."""
+        together = int(counts[list(brokers)].sum())
+        parts = least_that(lambda k: sum(self.least(b, k) for b in brokers) <= together)
+        for broker in brokers:
+            self.below[broker] = max(self.below[broker], parts)
+
+    def beyond(self, counts: Ints, tolerance: Fraction) -> dict[int, int]:
+        """The brokers that are not within a tolerance, and that within which each of them is, in thousandths."""
+        allowed, far = int(tolerance * PARTS), {}
+        for broker, count in enumerate(counts.tolist()):
+
+            def holds(parts: int, broker: int = broker, count: int = count) -> bool:
+                return self.least(broker, parts) <= count <= self.most(broker, parts)
+
+            if not holds(allowed):
+                far[broker] = least_that(holds)
+        return far
+
+
+class TopMost(Struct):
+    """One number that no broker is to be above, which gives way for all alike where that cannot be kept."""
+
+    most: int
+    elsewhere: Ints
+    """What each broker has that cannot go."""
+    closed: Flags
+    """They keep what they have."""
+    has: Ints
+    """What each broker has at first beside that."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """The fewest and the most of each broker, beside what cannot go."""
+        free = np.maximum(self.most - self.elsewhere, 0)
+        return Bounds(np.where(self.closed, self.has, 0), np.where(self.closed, self.has, free))
+
+    def give_way_above(self, brokers: Sequence[int], counts: Ints) -> None:
+        """Let these brokers, which together have too much, hold it."""
+        some, together = list(brokers), int(counts[list(brokers)].sum())
+        self.most = self.most + least_that(
+            lambda more: (
+                int(
+                    TopMost(self.most + more, self.elsewhere, self.closed, self.has)
+                    .bounds.most[some]
+                    .sum()
+                )
+                >= together
+            )
+        )
+
+    def give_way_below(self, brokers: Sequence[int], counts: Ints) -> None:
+        """Nobody has too little."""
+
+
 def _inside(bounds: Bounds, held: Sequence[BrokerTotals]) -> Bounds:
     """Bounds of a number within those of others that are held."""
     least, most = bounds.least, bounds.most
@@ -187,11 +278,6 @@ def _inside(bounds: Bounds, held: Sequence[BrokerTotals]) -> Bounds:
         most = np.minimum(most, of.bounds.most)
         least = np.maximum(least, of.bounds.least)
     return Bounds(np.minimum(least, most), most)
-
-
-def all_within(used: Ints, bounds: Bounds) -> bool:
-    """Whether all brokers are within their bounds."""
-    return bool(((used >= bounds.least) & (used <= bounds.most)).all())
 
 
 def fit(bounds: Bounds, most: Ints | None) -> Bounds:
@@ -204,92 +290,3 @@ def fit(bounds: Bounds, most: Ints | None) -> Bounds:
 def no_bounds(brokers: int) -> Bounds:
     """Anything."""
     return Bounds(np.zeros(brokers, dtype=np.int64), np.full(brokers, NO_LIMIT))
-
-
-def _out(counts: Ints, bounds: Bounds) -> int:
-    """How many have to come or to go at least."""
-    over = np.maximum(counts - bounds.most, 0).sum()
-    return int(max(over, np.maximum(bounds.least - counts, 0).sum()))
-
-
-def _sweep(counts: Ints, bounds: Bounds, steps: Steps) -> None:
-    """Bring `counts`, which changes, within the bounds as far as straight steps do."""
-    passes = (
-        (bounds.most, bounds.least),  # from who has too many to who has too few
-        (bounds.most, bounds.most),
-        (bounds.least, bounds.least),
-    )
-    for down_to, up_to in passes:
-        _Pass(counts, down_to, up_to, steps).run()
-
-
-class _Pass:
-    """From who has more than it shall give down to, to who has less than it shall take up to."""
-
-    def __init__(self, counts: Ints, down_to: Ints, up_to: Ints, steps: Steps) -> None:
-        self._counts, self._steps = counts, steps
-        self._gives: list[int] = (counts - down_to).tolist()
-        self._takes: list[int] = (up_to - counts).tolist()
-
-    def run(self) -> None:
-        """Take steps until nobody gives or takes, or none is legal."""
-        while self._once() and self._steps.way is Way.MORE:
-            pass
-
-    def _once(self) -> bool:
-        """Whether any step was taken."""
-        order, taken = self._order(), False
-        for start in range(0, len(order), STEPS_IN_A_BATCH):
-            givers, takers = (np.array(of) > 0 for of in (self._gives, self._takes))
-            if not givers.any() or not takers.any():
-                break
-            taken |= self._take_some(
-                order[start : start + STEPS_IN_A_BATCH], givers, np.flatnonzero(takers)
-            )
-        return taken
-
-    def _order(self) -> Ints:
-        """Partitions by what a copy costs; of equal ones the first of each topic, then the second."""
-        steps = self._steps
-        by_topic = np.argsort(steps.topic, kind="stable")
-        topic = steps.topic[by_topic]
-        number = np.empty_like(by_topic)
-        number[by_topic] = np.arange(len(topic)) - np.searchsorted(topic, topic)
-        order: Ints = np.lexsort((number, np.where(steps.new > 0, 0, steps.size)))
-        return order
-
-    def _take_some(self, rows: Ints, givers: Flags, takers: Ints) -> bool:
-        """Steps of some partitions, one of each at most."""
-        lists = self._steps.lists[rows]
-        at, slot = np.nonzero((lists >= 0) & givers[lists])
-        sources = lists[at, slot]
-        legal = self._steps.legal(rows[at], sources, takers)
-        some = np.flatnonzero(legal.any(axis=1))
-        ways: dict[int, list[tuple[int, list[int]]]] = {}
-        for row, source, may in zip(
-            rows[at[some]].tolist(), sources[some].tolist(), legal[some], strict=True
-        ):
-            ways.setdefault(row, []).append((source, takers[may].tolist()))
-        taken = False
-        for row, of in ways.items():
-            taken |= self._take(row, of)
-        return taken
-
-    def _take(self, row: int, ways: list[tuple[int, list[int]]]) -> bool:
-        """The best step of one partition, if any still brings something."""
-        gives, takes = self._gives, self._takes
-        allowance = self._steps.spread.allowance_of(int(self._steps.rows[row]))
-        ways.sort(key=lambda way: (-gives[way[0]], allowance[way[0]], way[0]))
-        for source, targets in ways:
-            able = [
-                (-takes[b], -allowance[b], b) for b in targets if takes[b] > 0 and allowance[b] > 0
-            ]
-            if gives[source] > 0 and able:
-                target = min(able)[2]
-                self._steps.take(row, source, target)
-                for broker, more in ((source, -1), (target, 1)):
-                    self._counts[broker] += more
-                    gives[broker] += more
-                    takes[broker] -= more
-                return True
-        return False

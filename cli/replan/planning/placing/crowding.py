@@ -1,12 +1,19 @@
-"""No broker holds more of a topic than its rule allows: what is above goes elsewhere.
+"""No broker holds too much of a topic: replicas of topics that crowd brokers go elsewhere, after all were filled.
 
-Partitions were filled one by one before, and what lies where it did was looked at by itself. Here the replicas of one
-topic are units that go from broker to broker (`flow`) until none has more than its most: one of a partition where that
-does, then more, each time by the way that copies least. Where no way is left, partitions that lie in one rack go to
-another as a whole. Where that does not do, those
-brokers together must hold more than they may, whatever else is done with this topic: that is proved, and as many of
-their partitions keep what they have as it takes, those that cannot move now before others. New partitions go where
-they can, and are not given up here.
+Partitions are filled one by one, and what a later one leaves is not known before. So a broker may have come to hold
+more than its share of a topic (`spread`), or more than a rule allows (`Rule.most`).
+
+Above its share (`respread`): what was filled goes elsewhere. A new replica is copied wherever it comes, so it costs
+nothing to change where; a declared broker stays. In turn, each crowded broker of a topic gives one replica to the
+broker that may take most. Who takes is never crowded by it, so crowded brokers become fewer. Where a replica may go
+depends on its own partition alone: that is found once for all of them, and again for the partition that a step changes.
+
+Above what a rule allows (`thin_out`): what lies there goes elsewhere, new or not. The replicas of one topic are units
+that go from broker to broker (`flow`) until none has more than its most: one of a partition where that does, then more,
+each time by the way that copies least. Where no way is left, partitions that lie in one rack go to another as a whole.
+Where that does not do, those brokers together must hold more than they may, whatever else is done with this topic: that
+is proved, and as many of their partitions keep what they have as it takes, those that cannot move now before others.
+New partitions go where they can, and are not given up here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,9 +21,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from replan.model.columns import PAD, Flags, Ints, Matrix, same_width
-from replan.planning.placing.flow import Bounds, Stuck
-from replan.planning.placing.loads import amounts
-from replan.planning.placing.positions import Positions, arranged, resulting_lists
+from replan.planning.placing.flow import Bounds, Stuck, carry
+from replan.planning.placing.positions import (
+    Positions,
+    amounts,
+    arranged,
+    base_lists,
+    resulting_lists,
+)
 from replan.planning.placing.problem import (
     NO_RACK,
     Impossible,
@@ -24,12 +36,99 @@ from replan.planning.placing.problem import (
     Obstacle,
     PlacementProblem,
 )
-from replan.planning.placing.search import Search
 from replan.planning.placing.spread import ANY, TopicSpread, most_by_rule
 from replan.planning.placing.steps import ReplicaSteps, Way, is_in
 
+STEPS_AT_ONCE = 1 << 14
+"""Partitions whose legal steps are found at a time: bounds the memory."""
 SURPLUS_LOOKS = 1_000
 """So many partitions of a topic that are given up are looked at again."""
+
+
+def respread(
+    problem: PlacementProblem, at: Positions, lists: Matrix, rows: Ints, spread: TopicSpread
+) -> None:
+    """Change `lists`, as ids, of some rows that were filled; `spread`: as filling has left it."""
+    crowded = np.flatnonzero((spread.allowance < 0).any(axis=1))
+    rows = rows[np.isin(spread.of[rows], crowded)]
+    if not len(rows):
+        return
+    mine, had = at.find(lists[rows]), at.find(problem.partitions.current[rows])
+    base = at.find(base_lists(problem)[rows])
+    steps = ReplicaSteps(problem, at, rows, mine, had, spread)
+    steps.least = np.minimum(steps.least, steps.racks_in(had))
+    steps.way = Way.CROWDED  # what a broker may hold is asked at each step
+    order = np.argsort(spread.of[rows], kind="stable")
+    ends = np.searchsorted(spread.of[rows][order], crowded + 1)
+    for topic, of_topic in zip(crowded.tolist(), np.split(order, ends[:-1]), strict=True):
+        _respread_topic(steps, base, topic, of_topic)
+    lists[rows, : mine.shape[1]] = np.where(mine >= 0, at.ids[mine], lists[rows])
+
+
+def _respread_topic(steps: ReplicaSteps, base: Matrix, topic: int, rows: Ints) -> None:
+    allowance = steps.spread.allowance[topic]
+    takers = np.flatnonzero(allowance[: steps.brokers] > 0)
+    givers = {}
+    for broker in np.flatnonzero(allowance < 0).tolist():
+        fixed = _hold(steps.had[rows], broker) | _hold(base[rows], broker)
+        filled = _hold(steps.lists[rows], broker) & ~fixed
+        givers[broker] = _Giver(steps, rows[filled], broker, takers)
+    changed = True
+    while changed:
+        changed = False
+        for broker, giver in givers.items():
+            step = giver.best(allowance[takers].tolist()) if allowance[broker] < 0 else None
+            if step:
+                row, target = step
+                members = steps.members(row)
+                steps.take(row, broker, target)
+                for other in givers.keys() & members:
+                    givers[other].look_again(row)
+                changed = True
+
+
+class _Giver:
+    """A broker that holds too much of a topic, and where its new replicas may go."""
+
+    def __init__(self, steps: ReplicaSteps, rows: Ints, broker: int, takers: Ints) -> None:
+        self._steps, self._broker, self._takers = steps, broker, takers
+        self._rows = rows
+        self._legal = np.zeros((len(takers), len(rows) + 1), dtype=bool)
+        """Shape (takers, partitions and one that ends the search)."""
+        self._legal[:, -1] = True
+        for start in range(0, len(rows), STEPS_AT_ONCE):
+            some = rows[start : start + STEPS_AT_ONCE]
+            self._legal[:, start : start + len(some)] = steps.legal(some, broker, takers).T
+        self._first: list[int] = self._legal.argmax(axis=1).tolist()
+
+    def best(self, allowance: list[int]) -> tuple[int, int] | None:
+        """The replica that goes to who may take most, by the row, and who takes it; the first of equal ones."""
+        none = len(self._rows)
+        ways = [
+            (-more, first, taker)
+            for taker, (more, first) in enumerate(zip(allowance, self._first, strict=True))
+            if more > 0 and first < none
+        ]
+        if not ways:
+            return None
+        _, first, taker = min(ways)
+        return int(self._rows[first]), int(self._takers[taker])
+
+    def look_again(self, row: int) -> None:
+        """Find again where a partition may go, that has changed."""
+        place = int(np.searchsorted(self._rows, row))
+        if not (self._rows[place : place + 1] == row).any():
+            return
+        self._legal[:, place] = False
+        if self._broker in self._steps.members(row):
+            self._legal[:, place] = self._steps.legal(np.array([row]), self._broker, self._takers)
+        for taker, first in enumerate(self._first):
+            start = min(first, place)
+            self._first[taker] = start + int(self._legal[taker, start:].argmax())
+
+
+def _hold(lists: Matrix, broker: int) -> Flags:
+    return np.asarray((lists == broker).any(axis=1))
 
 
 def thin_out(
@@ -138,12 +237,11 @@ class _Topic:
         width, steps = len(self._most), self._steps()
         counts = _counts(self._mine, width)
         bounds = Bounds(np.zeros(width, dtype=np.int64), self._most)
-        search = Search(steps, self._problem.budget, self._problem.brokers.ids)
         for steps.way in (Way.ONE_EACH, Way.ANYWHERE):
-            stuck = search.carry(counts, bounds)
+            stuck = carry(steps, counts, bounds)
         moved: set[int] = set()
         while stuck and self._to_other_racks(steps, counts, stuck.brokers, moved):
-            stuck = search.carry(counts, bounds)
+            stuck = carry(steps, counts, bounds)
         return stuck
 
     def _to_other_racks(

@@ -1,11 +1,11 @@
 """One partition at a time: keep the most replicas that its rule allows, and fill what is missing. Exact, by itself.
 
 Who gives way where there are too many: not the last of a rack; of the others who is fenced or cordoned first (no list
-may name a cordoned one), the leader last; whom `giving_way` chose beforehand; whose replica would have to leave its log
+may name a cordoned one), the leader last; whom `forecast` chose beforehand; whose replica would have to leave its log
 directory; the most loaded, the highest id. Who comes where one is missing (`spread: rack` has decided the rack before):
 a broker that already holds the partition; a rack that would be lost; one with room on its disks; one that may hold more
-of the topic (`spread`); the rack of the broker that leaves, or where `other_racks` sends it; the rack that the
-partition uses least; then by `loads`; the lowest id. The new one takes the place in the list of the one that leaves.
+of the topic (`spread`); the rack of the broker that leaves, or where `forecast` sends it; the rack that the partition
+uses least; then by `_Loads`; the lowest id. The new one takes the place in the list of the one that leaves.
 """
 
 from collections import Counter, defaultdict
@@ -14,14 +14,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from msgspec import Struct
 
-from replan.model.columns import Flags
-from replan.planning.placing.catching_up import parts_of_copies
-from replan.planning.placing.giving_way import staying
-from replan.planning.placing.loads import Loads
-from replan.planning.placing.other_racks import OWN, other_racks
+from replan.model.columns import PAD, Flags, Ints, Matrix, widened
+from replan.planning.placing.forecast import OWN, THAN, Parts, forecast
 from replan.planning.placing.positions import Positions, arranged, base_lists
 from replan.planning.placing.problem import (
+    NO_LIMIT,
     NO_RACK,
+    BrokerTable,
     Impossible,
     Layout,
     Obstacle,
@@ -30,6 +29,49 @@ from replan.planning.placing.problem import (
 )
 from replan.planning.placing.rack_counts import Racks, counts_that_fit, rack_counts
 from replan.planning.placing.spread import TopicSpread
+
+LARGE, TENTHS = 3, 10
+"""From so many parts of the average of all replicas on, a replica is a large one."""
+
+
+class Filled(Struct, frozen=True):
+    """The lists once each partition was filled by itself."""
+
+    lists: Matrix
+    """As ids; what nothing can place has what it had."""
+    placed: Flags
+    """Which partitions keep their rule, and may go elsewhere."""
+    impossible: list[Impossible]
+    spread: TopicSpread
+    """What brokers hold of each topic by these lists."""
+
+
+def fill(problem: PlacementProblem, at: Positions, in_place: Flags) -> Filled:
+    """Fill all partitions but those `in_place`, the largest first, so that the small ones even out the load.
+
+    Those that stay as they are come last.
+    """
+    longest = min(int(problem.partitions.factor.max(initial=0)), len(problem.brokers.ids))
+    lists = widened(base_lists(problem), longest)
+    filler = _Filler(problem, at, in_place)
+    stays = np.isin(np.arange(len(lists)), problem.staying)
+    missing = [_by_size(np.flatnonzero(~in_place & of), problem) for of in (~stays, stays)]
+    for row in np.concatenate(missing):
+        members = filler.fill(int(row))
+        lists[row] = PAD
+        if members is None:
+            lists[row, : problem.partitions.current.shape[1]] = problem.partitions.current[row]
+        else:
+            lists[row, : len(members)] = at.ids[members]
+    reasons = filler.impossible()
+    placed = in_place | ~stays
+    placed[[row for reason in reasons for row in reason.partitions]] = False
+    return Filled(lists, placed, reasons, filler.spread)
+
+
+def _by_size(rows: Ints, problem: PlacementProblem) -> Ints:
+    """The largest first; then in their order."""
+    return rows[np.argsort(-problem.partitions.bytes[rows], kind="stable")]
 
 
 class _Partition(Struct, frozen=True):
@@ -52,7 +94,7 @@ class _Lack(Struct, frozen=True):
     needed: int
 
 
-class Filler:
+class _Filler:
     """Fills partitions one after the other, and keeps count of the load."""
 
     def __init__(self, problem: PlacementProblem, at: Positions, untouched: Flags) -> None:
@@ -64,7 +106,7 @@ class Filler:
         self._rack = at.racks(brokers.rack).tolist()
         there = self._base >= 0
         sizes = problem.partitions.bytes * there.sum(axis=1)
-        self._loads = Loads(brokers, int(there.sum()), int(sizes.sum()))
+        self._loads = _Loads(brokers, int(there.sum()), int(sizes.sum()))
         self._drained = {b for b, broker in enumerate(at.ids.tolist()) if broker in problem.drained}
         self._candidates = [set(np.flatnonzero(r.candidates).tolist()) for r in problem.rules]
         self._open = [np.flatnonzero(r.candidates & brokers.open).tolist() for r in problem.rules]
@@ -84,9 +126,7 @@ class Filler:
         self._unknown = set(np.flatnonzero(brokers.rack == NO_RACK).tolist())
         self._lacks: dict[_Lack, tuple[int, list[int]]] = {}
         self._loads.add(self._base[untouched], problem.partitions.bytes[untouched])
-        self._others = other_racks(problem, at, self._base, untouched)
-        self._stays = staying(problem, at, self._base, untouched)
-        self._parts = parts_of_copies(problem, at, self._base, self._stays, self._others)
+        self._forecast = forecast(problem, at, self._base, untouched)
         self.spread = TopicSpread(problem, at, np.flatnonzero(~untouched), base_lists(problem))
 
     def _by_rack(self, brokers: Iterable[int]) -> dict[int, list[int]]:
@@ -253,7 +293,7 @@ class Filler:
 
     def _homes(self, partition: _Partition, leaving: list[int]) -> list[int]:
         """The racks that get what leaves a partition: those of the brokers that leave, or another one."""
-        other = int(self._others[partition.row])
+        other = int(self._forecast.other_racks[partition.row])
         return [self._rack[b] for b in leaving] if other == OWN else [other for _ in leaving]
 
     def _racks_of(self, brokers: Iterable[int]) -> set[int]:
@@ -352,7 +392,7 @@ class Filler:
         load = self._loads.of(broker)
         drained = self._problem.drained_dirs.get(partition.row)
         lies = drained is None or int(self._at.ids[broker]) not in drained
-        goes = not self._stays[partition.row, partition.base.index(broker)]
+        goes = not self._forecast.stays[partition.row, partition.base.index(broker)]
         leads = broker == partition.leader
         return (self._opens[broker], leads and not goes, not goes, lies, -load, -broker)
 
@@ -425,7 +465,121 @@ class Filler:
         if not partition.held:
             held = self.spread.held(partition.row)
             return self._loads.next_of_a_new_partition(among, held)
-        parts = self._parts.get(int(self._problem.partitions.rule[partition.row]))
+        parts = self._forecast.parts.get(int(self._problem.partitions.rule[partition.row]))
         best = self._loads.next(self._spreading(partition, among), partition.size, parts)
         self._loads.give(best, partition.size)
         return best
+
+
+class _Loads:
+    """What each registered broker holds and gets while partitions are filled, and who gets the next replica.
+
+    Among the brokers that may hold more of the topic two things shall be even: what each broker gets, since the broker
+    that gets most decides how long the copies take; and what it holds in the end, in replicas and in bytes alike.
+    Copies come first, so far as a broker may get a tenth more than its part of them: by weight, or by `forecast`.
+    Within that a large partition goes to who holds the fewest bytes, and a small one, which is little of them, to who
+    holds the fewest replicas: as the largest come first, the bytes are even by then. A new partition copies nothing,
+    and goes to those that hold least of its topic. All of it is divided by the weights, in Python's whole numbers,
+    since the least common multiple of the weights may have any length.
+    """
+
+    def __init__(self, brokers: BrokerTable, replicas: int, bytes_: int) -> None:
+        """`replicas`, `bytes_`: of all partitions together; a replica counts as much as so many bytes on average."""
+        weights = brokers.weight.tolist()
+        self._by_weight = Parts.by(weights)
+        self._step = self._by_weight.step
+        self._even = len(set(weights)) == 1
+        self._room: list[int] = brokers.room.tolist()
+        self._below: list[int] = (brokers.room if brokers.below is None else brokers.below).tolist()
+        self._limited = bool((brokers.room < NO_LIMIT).any())
+        self._got = [0] * len(weights)
+        self._of_a_replica: int = max(bytes_ + int(brokers.bytes.sum()), 1)
+        self._of_a_byte: int = max(replicas + int(brokers.replicas.sum()), 1)
+        self._replicas = [0] * len(weights)
+        self._bytes = [0] * len(weights)
+        self._load = [0] * len(weights)
+        self._put(brokers.replicas.tolist(), brokers.bytes.tolist())
+
+    def add(self, lists: Matrix, sizes: Ints) -> None:
+        """Count partitions of these sizes on the brokers of their lists, by position."""
+        count = len(self._step)
+        number, taken = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        for brokers in lists.T:
+            there = (brokers >= 0) & (brokers < count)
+            number += np.bincount(brokers[there], minlength=count)
+            np.add.at(taken, brokers[there], sizes[there])
+        self._put(number.tolist(), taken.tolist())
+        for room in (self._room, self._below):
+            room[:] = [free - int(gone) for free, gone in zip(room, taken, strict=True)]
+
+    def _put(self, replicas: Sequence[int], bytes_: Sequence[int]) -> None:
+        for broker, (number, size) in enumerate(zip(replicas, bytes_, strict=True)):
+            self._replicas[broker] += number
+            self._bytes[broker] += size
+            self._load[broker] += self._of(number, size) * self._step[broker]
+
+    def put(self, brokers: Iterable[int], size: int) -> None:
+        """Count one partition of this size on these brokers."""
+        more, step = self._of(1, size), self._step
+        for broker in brokers:
+            if broker < len(step):
+                self._load[broker] += more * step[broker]
+                self._replicas[broker] += 1
+                self._bytes[broker] += size
+                self._room[broker] -= size
+                self._below[broker] -= size
+
+    def give(self, broker: int, size: int) -> None:
+        """Count that a broker gets a replica of this size."""
+        self._got[broker] += size
+
+    def of(self, broker: int) -> int:
+        """The load of a broker, half replicas, half bytes; 0 of one that is not registered."""
+        return self._load[broker] if broker < len(self._step) else 0
+
+    def _of(self, replicas: int, size: int) -> int:
+        return replicas * self._of_a_replica + size * self._of_a_byte
+
+    def least(self, among: Iterable[int], size: int) -> int:
+        """The load of the least loaded one of some brokers, with one replica of a size more; 0 of none."""
+        load, step, more = self._load, self._step, self._of(1, size)
+        if self._even:
+            loads = [load[b] for b in among]
+            return min(loads) + more * step[0] if loads else 0
+        return min([load[b] + more * step[b] for b in among], default=0)
+
+    def with_room(self, among: list[int], size: int) -> list[int]:
+        """Those of some brokers whose disks have room for a replica of this size; all where none has.
+
+        Of these those that the policy would not empty again then, where there are any.
+        """
+        room, below = self._room, self._below
+        if not self._limited:
+            return among
+        among = [b for b in among if room[b] >= size] or among
+        return [b for b in among if below[b] >= size] or among
+
+    def next_of_a_new_partition(self, among: Sequence[int], held: Sequence[int]) -> int:
+        """Who of some brokers gets one, of those that hold least of its topic; the lowest of equal ones."""
+        load, step, more = self._load, self._step, self._of(1, 0)
+        return min(among, key=lambda b: (held[b] * step[b], load[b] + more * step[b], b))
+
+    def next(self, among: Sequence[int], size: int, parts: Parts | None = None) -> int:
+        """Who of some brokers gets a replica of this size; the lowest of equal ones. `parts`: else by weight."""
+        parts = parts or self._by_weight
+        part, per_part, got, step = parts.of, parts.step, self._got, self._step
+        among = [b for b in among if part[b]] or among
+        if len(among) == 1:
+            return among[0]
+        least = min([got[b] * per_part[b] for b in among])
+        together = parts.most * (sum([got[b] for b in among]) + size)
+        every = THAN * sum([part[b] for b in among])
+        large = size * self._of_a_byte * TENTHS >= LARGE * self._of_a_replica
+        held, more = (self._bytes, size) if large else (self._replicas, 1)
+        return min(
+            [
+                ((held[b] + more) * step[b], b)
+                for b in among
+                if got[b] * per_part[b] == least or (got[b] + size) * every <= together * part[b]
+            ]
+        )[1]
