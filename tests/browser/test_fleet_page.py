@@ -5,14 +5,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.browser.tools import DESKTOP, PHONE, opened, written
 from tests.commandline import environment
 
-from replan.fleet.api import ClusterFacts, FleetFacts, render_page
+from replan.fleet.api import ClusterFacts, FleetFacts, JudgedCluster, render_page
 
 pytestmark = pytest.mark.browser
 DEMO = Path(__file__).parents[2] / "examples" / "demo_fleet.py"
 ROWS = "#drift tbody tr"
+JUDGED = JudgedCluster("2026-11-21T09:00:00Z", 9, 2)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +88,7 @@ def row(item: str, *, flapping: bool, **more: object) -> dict[str, object]:
 def test_what_flaps_is_marked_and_who_put_it_right_is_named(tmp_path: Path) -> None:
     gone = {"resolved_at": "2026-11-21T09:00:00Z"}
     facts = FleetFacts(
-        (ClusterFacts("eu", "2026-11-21T09:00:00Z", 9, 2, flapping=2),),
+        (ClusterFacts("eu", replace(JUDGED, flapping=2)),),
         tuple(row(f"orders-{n}", flapping=not n, **LISTS) for n in (0, 1)),
         (
             row("clicks-0", flapping=True, resolved_by=None, **gone),
@@ -120,7 +122,7 @@ def test_what_flaps_is_marked_and_who_put_it_right_is_named(tmp_path: Path) -> N
 
 def test_of_a_hundred_clusters_the_first_are_shown_and_the_rest_at_a_click(tmp_path: Path) -> None:
     facts = FleetFacts(
-        tuple(ClusterFacts(f"c{n}", "2026-11-21T09:00:00Z", 9, 2) for n in range(100)),
+        tuple(ClusterFacts(f"c{n}", JUDGED) for n in range(100)),
         tuple(row(f"orders-{n}", flapping=False, **LISTS) for n in range(600)),
         *((), (), ()),
     )
@@ -151,7 +153,7 @@ def test_of_a_leader_that_differs_it_is_said_who_leads(tmp_path: Path) -> None:
         row("orders-0", flapping=False, **{**lists, "kind": "leader", "leader": 1}),
         row("orders-1", flapping=False, **{**lists, "leader": 2}),
     )
-    facts = FleetFacts((ClusterFacts("eu", "2026-11-21T09:00:00Z", 9, 2),), drift, (), (), ())
+    facts = FleetFacts((ClusterFacts("eu", JUDGED),), drift, (), (), ())
     page = written(tmp_path, render_page(facts))
     seen = opened(page, ["texts", f"{ROWS} td:nth-child(6)"])
     assert seen.found == [["[2,1,3], led by 1", "[2,1,3]"]]

@@ -301,7 +301,7 @@ def test_without_a_package_the_way_to_it_is_said() -> None:
 @pytest.mark.command
 def test_importing_the_entry_point_and_the_report_imports_no_spark(tmp_path: Path) -> None:
     script = (
-        "import sys, replan.fleet.folders, replan.fleet.report; "
+        "import sys, replan.fleet.folders, replan.fleet.run_text; "
         "sys.exit('pyspark' in sys.modules or 'pandas' in sys.modules)"
     )
     assert python("-c", script, folder=tmp_path).returncode == 0

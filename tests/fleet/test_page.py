@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from replan.fleet.api import DRAWN, ClusterFacts, FleetFacts, render_page
+from replan.fleet.api import DRAWN, ClusterFacts, FleetFacts, JudgedCluster, render_page
 
 BEGIN = datetime(2026, 11, 3, 5, tzinfo=UTC)
 
@@ -20,7 +20,7 @@ def page(hours: int) -> str:
         }
         for at in range(hours)
     )
-    facts = ClusterFacts("eu", BEGIN.isoformat(), 9, 2)
+    facts = ClusterFacts("eu", JudgedCluster(BEGIN.isoformat(), 9, 2))
     return render_page(FleetFacts((facts,), (), (), (), trend))
 
 

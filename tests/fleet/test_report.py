@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -215,7 +216,7 @@ def test_a_partition_and_a_topic_of_one_name_differ_by_their_parts() -> None:
     assert [row["topic"] for row in rows] == ["orders-1", "orders"]
 
 
-def test_no_table_and_no_metric_has_numbers_of_a_cluster_that_was_not_judged() -> None:
+def test_no_form_has_numbers_of_a_cluster_that_was_not_judged() -> None:
     """A zero would read as no drift."""
     lost = ClusterFacts("lost", errors=({"stage": "diff", "file": "a.yaml", "message": "broken"},))
     facts = FleetFacts(clusters=(lost,), drift=(), resolved=(), acknowledged=(), trend=())
@@ -225,6 +226,8 @@ def test_no_table_and_no_metric_has_numbers_of_a_cluster_that_was_not_judged() -
         "cluster": "lost",
         "errors": "1",
     }
+    (found,) = json.loads(texts["report.json"])["clusters"]
+    assert (found.pop("name"), len(found.pop("errors")), found) == ("lost", 1, {"judged": None})
     assert "| `lost` | not judged |" in texts["report.md"]
     assert [line for line in texts["metrics.prom"].splitlines() if "lost" in line] == [
         'replan_fleet_errors{cluster="lost"} 1'

@@ -13,12 +13,12 @@ from replan.fleet.lake.rates_and_spells import *
 from replan.fleet.lake.snapshots import *
 from replan.fleet.lake.store import *
 from replan.fleet.lake.tables import *
-from replan.fleet.report import *
 from replan.fleet.reports.facts import *
 from replan.fleet.reports.files import *
 from replan.fleet.reports.markdown import *
 from replan.fleet.reports.page import *
 from replan.fleet.run import *
+from replan.fleet.run_text import *
 from replan.fleet.stages.classify import *
 from replan.fleet.stages.cost import *
 from replan.fleet.stages.diff import *

@@ -225,8 +225,8 @@ def _lake_stages(
 
 
 def _shown(run: "FleetRun", output: Path | None, tolerated: int) -> Exit:
-    from replan.fleet.report import render_fleet_diff, render_fleet_drift
     from replan.fleet.run import publish
+    from replan.fleet.run_text import render_fleet_diff, render_fleet_drift
 
     if output is not None:
         publish(run, output)
@@ -235,7 +235,7 @@ def _shown(run: "FleetRun", output: Path | None, tolerated: int) -> Exit:
 
 
 def _summarised(run: "FleetRun", tolerated: int) -> Exit:
-    from replan.fleet.report import error_lines
+    from replan.fleet.run_text import error_lines
 
     if run.errors.num_rows:
         note("\n".join(error_lines(run, run.errors.num_rows)))

@@ -77,9 +77,9 @@ def run(
     """
     from replan.fleet.do_task import Stage
     from replan.fleet.lake.delta import Hour
-    from replan.fleet.lake.tables import ERRORS, HISTORY
-    from replan.fleet.report import key_of, render_fleet_drift
+    from replan.fleet.lake.tables import ERRORS, HISTORY, key_of
     from replan.fleet.run import judge_fleet, run_collect, run_history, write_plans
+    from replan.fleet.run_text import render_fleet_drift
 
     opened, lake = opened_lake(fleet)
     now = clock()

@@ -6,6 +6,7 @@ and an added one may be null, so that an older table is read by a newer replan; 
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 from msgspec import Struct
@@ -15,6 +16,9 @@ from replan.snapshots.parquet_form import SCHEMAS
 
 LAKE_VERSION = 1
 """Raised where an older replan would misread the tables."""
+LakeRow = Mapping[str, Any]
+"""A row by its columns."""
+RowKey = tuple[Any, ...]
 
 
 class LakeTable(Struct, frozen=True, dict=True):
@@ -247,3 +251,8 @@ TABLES: Mapping[str, LakeTable] = {
         *(DIFFERENCES, DRIFT, JUDGED, COSTS, PLANS, HISTORY, ERRORS),
     )
 }
+
+
+def key_of(row: LakeRow) -> RowKey:
+    """What names one thing in the tables of drift and of history."""
+    return tuple(row[k] for k in ("cluster", "topic", "partition", "broker", "kind"))

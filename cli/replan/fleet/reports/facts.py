@@ -13,11 +13,21 @@ from msgspec import Struct, field
 
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Lake, hours_condition
-from replan.fleet.lake.tables import COSTS, DRIFT, ERRORS, HISTORY, JUDGED, PLANS
-from replan.fleet.report import LakeRow, RowKey, key_of, named
+from replan.fleet.lake.tables import (
+    COSTS,
+    DRIFT,
+    ERRORS,
+    HISTORY,
+    JUDGED,
+    PLANS,
+    LakeRow,
+    RowKey,
+    key_of,
+)
 from replan.fleet.run import hour_of
 from replan.fleet.stages.classify import ACKNOWLEDGED_CLASS
 from replan.planning.comparison.diff import MOVABLE
+from replan.wording import subject
 
 COMPARED = ("observed_at", "partitions", "drifted", "converging", "acknowledged")
 """What a report says of a comparison."""
@@ -25,11 +35,10 @@ RECENT_TIME = timedelta(days=7)
 """What was put right longer ago is in the lake alone."""
 
 
-class ClusterFacts(Struct, frozen=True):
-    """One cluster, as of its newest comparison; without one there are only errors."""
+class JudgedCluster(Struct, frozen=True):
+    """What the newest comparison of a cluster came to."""
 
-    name: str
-    observed_at: str | None = None
+    observed_at: str
     partitions: int = 0
     drifted: int = 0
     converging: int = 0
@@ -47,13 +56,26 @@ class ClusterFacts(Struct, frozen=True):
     changes: int | None = None
     """What its plan changes; None without a plan."""
     plan_seconds: float | None = None
-    errors: tuple[Mapping[str, str], ...] = ()
-    """Stage, file and message of each."""
 
     @property
     def cost(self) -> str:
         """What its copies cost, in each of its currencies."""
         return " + ".join(f"{amount:.2f} {name}" for name, amount in sorted(self.amounts.items()))
+
+
+class ClusterFacts(Struct, frozen=True):
+    """One cluster of the fleet."""
+
+    name: str
+    judged: JudgedCluster | None = None
+    """None where it was never compared."""
+    errors: tuple[Mapping[str, str], ...] = ()
+    """Stage, file and message of each."""
+
+    @property
+    def drifted(self) -> int:
+        """What drifted, as far as anybody knows."""
+        return 0 if self.judged is None else self.judged.drifted
 
 
 class FleetFacts(Struct, frozen=True):
@@ -187,14 +209,13 @@ def _cluster(
 ) -> ClusterFacts:
     said = tuple({k: row[k] for k in ("stage", "file", "message")} for row in errors)
     if judged is None:
-        return ClusterFacts(name, errors=said)
+        return ClusterFacts(name, None, said)
     amounts: Counter[str] = Counter()
     for row in costs:
         if row["amount"] is not None:
             amounts[row["currency"]] += row["amount"]
     plan: LakeRow = plans[0] if plans else {}
-    return ClusterFacts(
-        name,
+    found = JudgedCluster(
         **{k: judged[k] for k in COMPARED},
         classes=dict(Counter(row["class"] for row in drift).most_common()),
         oldest=min((row["since"] for row in drift), default=None),
@@ -204,8 +225,8 @@ def _cluster(
         amounts=amounts,
         changes=plan.get("changes"),
         plan_seconds=plan.get("seconds"),
-        errors=said,
     )
+    return ClusterFacts(name, found, said)
 
 
 def _trend(judged: Iterable[LakeRow]) -> Iterable[LakeRow]:
@@ -228,6 +249,16 @@ def age_of(row: LakeRow, ages: Mapping[RowKey, LakeRow]) -> LakeRow:
         "since": age.get("since", row["observed_at"]),
         "spells": age.get("spells", 1),
         "flapping": age.get("flapping", False),
+    }
+
+
+def named(row: LakeRow) -> LakeRow:
+    """What a row of drift or of a history is about, in words and by its parts: `a-1` may be a topic or a partition."""
+    parts = {k: row[k] for k in ("topic", "partition", "broker")}
+    return {
+        "cluster": row["cluster"],
+        "item": subject(row["topic"], row["partition"], row["broker"]),
+        **parts,
     }
 
 

@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from replan.documents.files import write_files
 from replan.fleet.fleet_file import Fleet
 from replan.fleet.lake.delta import Lake
-from replan.fleet.report import LakeRow
+from replan.fleet.lake.tables import LakeRow
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts, gather
 from replan.fleet.reports.markdown import render_markdown
 from replan.fleet.reports.page import render_page
@@ -37,7 +37,7 @@ GAUGES = {
     "copy_bytes": "Bytes to copy until everything is where it is declared.",
     "cross_rack_bytes": "Those of them that cross racks.",
 }
-"""What the facts say of each cluster under the same name."""
+"""What `JudgedCluster` has under the same name."""
 
 
 def write_reports(lake: Lake, fleet: Fleet, folder: Path) -> list[Path]:
@@ -86,28 +86,28 @@ def _cell(value: object) -> object:
 
 
 def _cluster(c: ClusterFacts) -> LakeRow:
-    known = () if c.observed_at is None else CLUSTER.split()[1:]
+    known = () if c.judged is None else CLUSTER.split()[1:-1]
     return {
         "cluster": c.name,
-        **{name: getattr(c, name) for name in known},
+        **{name: getattr(c.judged, name) for name in known},
         "errors": len(c.errors),
     }
 
 
 def render_prometheus(facts: FleetFacts) -> str:
     """For the textfile collector, in the text format 0.0.4."""
-    judged = [c for c in facts.clusters if c.observed_at is not None]
+    judged = [({"cluster": c.name}, c.judged) for c in facts.clusters if c.judged is not None]
     drifted = [
-        ({"cluster": c.name, "class": name}, number)
-        for c in judged
-        for name, number in sorted(c.classes.items())
+        ({**named, "class": name}, number)
+        for named, of in judged
+        for name, number in sorted(of.classes.items())
     ]
-    oldest = [({"cluster": c.name}, _seconds(c.oldest)) for c in judged if c.oldest is not None]
-    observed = [({"cluster": c.name}, _seconds(c.observed_at or "")) for c in judged]
+    oldest = [(named, _seconds(of.oldest)) for named, of in judged if of.oldest is not None]
+    observed = [(named, _seconds(of.observed_at)) for named, of in judged]
     errors = [({"cluster": c.name}, len(c.errors)) for c in facts.clusters]
     families: tuple[Family, ...] = (
         *(
-            (n, about, [({"cluster": c.name}, getattr(c, n)) for c in judged])
+            (n, about, [(named, getattr(of, n)) for named, of in judged])
             for n, about in GAUGES.items()
         ),
         ("drifted", "What is not where it is declared, by class.", drifted),

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from replan.fleet.report import LakeRow, share_text
+from replan.fleet.lake.tables import LakeRow
 from replan.fleet.reports.facts import ClusterFacts, FleetFacts
+from replan.fleet.run_text import share_text
 from replan.reporting.markdown import code, escape, table_head, table_row
 from replan.wording import capped, count, left_out, size
 
@@ -44,7 +45,7 @@ def render_markdown(facts: FleetFacts) -> str:
 
 def fleet_verdict(facts: FleetFacts) -> str:
     """The sentence that says whether anything drifted, and how much was not done."""
-    judged = sum(1 for c in facts.clusters if c.observed_at is not None)
+    judged = sum(1 for c in facts.clusters if c.judged is not None)
     failed = sum(1 for c in facts.clusters if c.errors)
     clusters = len({r["cluster"] for r in facts.drift}) or judged
     said = f"{count(len(facts.drift), 'difference')} in {share_text(clusters, judged)}"
@@ -84,7 +85,8 @@ def _acknowledged(r: LakeRow) -> Mapping[str, str]:
 
 
 def _cluster(c: ClusterFacts) -> str:
-    if c.observed_at is None:
+    of = c.judged
+    if of is None:
         return table_row([code(c.name), "not judged", "", "", "", ""])
-    numbers = (f"{c.drifted:,}", f"{c.partitions:,}")
-    return table_row([code(c.name), *numbers, c.oldest or "", size(c.copy_bytes), c.observed_at])
+    numbers = (f"{of.drifted:,}", f"{of.partitions:,}")
+    return table_row([code(c.name), *numbers, of.oldest or "", size(of.copy_bytes), of.observed_at])

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from replan.fleet.report import LakeRow
-from replan.fleet.reports.facts import ClusterFacts, FleetFacts
+from replan.fleet.lake.tables import LakeRow
+from replan.fleet.reports.facts import ClusterFacts, FleetFacts, JudgedCluster
 from replan.fleet.reports.markdown import fleet_verdict
 from replan.reporting.blocks import Block, Chart, Column, Heading, Item, Items, Table, Title
 from replan.reporting.charts import Mark, across_axis, steps
@@ -61,7 +61,7 @@ def render_page(facts: FleetFacts) -> str:
 
 
 def _blocks(facts: FleetFacts) -> Iterator[Block]:
-    judged = [c for c in facts.clusters if c.observed_at is not None]
+    judged = [c.judged for c in facts.clusters if c.judged is not None]
     errors = [
         (f"{c.name}, {e['stage']}", e["message"].partition("\n")[0])
         for c in facts.clusters
@@ -81,11 +81,11 @@ def _blocks(facts: FleetFacts) -> Iterator[Block]:
     yield from _trend(facts.trend)
 
 
-def _sums(judged: Sequence[ClusterFacts]) -> Iterator[str]:
+def _sums(judged: Sequence[JudgedCluster]) -> Iterator[str]:
     def total(name: str) -> int:
         return sum(getattr(c, name) for c in judged)
 
-    newest = max(c.observed_at or "" for c in judged)
+    newest = max(c.observed_at for c in judged)
     yield f"As of {_minute(newest)} UTC, the newest snapshot."
     yield (
         f"{count(total('partitions'), 'partition')}; {total('converging'):,} on the way, "
@@ -110,15 +110,16 @@ def _clusters(clusters: Sequence[ClusterFacts]) -> Table:
         Column("cluster", pick="cluster"),
         *(Column(h, right=h in numbers, prose=h == "classes") for h in heads),
     ]
-    newest = max((c.observed_at or "" for c in clusters), default="")
+    newest = max((c.judged.observed_at for c in clusters if c.judged is not None), default="")
     return Table(columns, [_cluster(c, newest) for c in clusters], "cluster", name="clusters")
 
 
-def _cluster(of: ClusterFacts, newest: str) -> Sequence[Cell]:
-    if of.observed_at is None:
-        return (of.name, Span("not judged", Tone.GOES), *([""] * 10))
+def _cluster(cluster: ClusterFacts, newest: str) -> Sequence[Cell]:
+    of = cluster.judged
+    if of is None:
+        return (cluster.name, Span("not judged", Tone.GOES), *([""] * 10))
     return (
-        of.name,
+        cluster.name,
         f"{of.drifted:,}",
         f"{of.partitions:,}",
         _minute(of.oldest),

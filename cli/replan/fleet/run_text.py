@@ -1,15 +1,16 @@
-"""What a fleet run found, as text: the clusters, what drifted with a cap, what could not be done, one last line."""
+"""What a run found, on a terminal: the clusters, what drifted with a cap, what could not be done, one last line.
+
+What `fleet report` writes of all runs is in `reports`.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from replan.fleet.lake.tables import LakeRow, RowKey, key_of
 from replan.fleet.run import FleetRun
 from replan.planning.comparison.diff import DifferenceKind
 from replan.reporting.lines import aligned_lines
 from replan.wording import brokers, capped, count, left_out, subject
 
-LakeRow = Mapping[str, Any]
-RowKey = tuple[Any, ...]
 SHOWN_LINES = 50
 CLUSTER_HEAD = ("CLUSTER", "PARTITIONS", "DRIFTED", "ON THE WAY", "AS OF")
 NUMBERS = ("partitions", "drifted", "converging")
@@ -79,11 +80,6 @@ def _since(row: LakeRow, age: LakeRow | None) -> str:
     return f"{age['since']}{', flapping' if age['flapping'] else ''}"
 
 
-def key_of(row: LakeRow) -> RowKey:
-    """What names one thing in all tables."""
-    return tuple(row[k] for k in ("cluster", "topic", "partition", "broker", "kind"))
-
-
 def _drifted(row: LakeRow) -> tuple[str, ...]:
     what = subject(row["topic"], row["partition"], row["broker"])
     return (row["cluster"], what, row["class"], row["kind"], *_lists(row), row["owner"] or "-")
@@ -95,16 +91,6 @@ def _lists(row: LakeRow) -> tuple[str, str, str]:
     if observed == "-" and row["kind"] != DifferenceKind.MISSING:
         observed = row.get("detail") or "-"
     return declared, observed, "-" if row["leader"] is None else str(row["leader"])
-
-
-def named(row: LakeRow) -> LakeRow:
-    """What a row of drift or of a history is about, in words and by its parts: `a-1` may be a topic or a partition."""
-    parts = {k: row[k] for k in ("topic", "partition", "broker")}
-    return {
-        "cluster": row["cluster"],
-        "item": subject(row["topic"], row["partition"], row["broker"]),
-        **parts,
-    }
 
 
 def error_lines(run: FleetRun, most: int) -> list[str]:
