@@ -94,6 +94,8 @@ def without_waits(lines: Iterable[str]) -> list[str]:
 
 @pytest.mark.command
 def test_a_whole_run_judges_who_answers_and_names_the_others(home: Path, lake: Lake) -> None:
+    with (home / "eu.yaml").open("a") as file:  # what the plan warns of, by the place of the entry
+        file.write("blacklists: {leaders: [{broker: 9}]}\n")
     earlier = home / "report/plans/lab.plan.json"  # of a run before its placement was broken
     earlier.parent.mkdir(parents=True)
     earlier.write_text("{}")
@@ -104,7 +106,7 @@ def test_a_whole_run_judges_who_answers_and_names_the_others(home: Path, lake: L
     assert run.stdout.splitlines()[-1] == "Drift: 1 difference in 1 of 2 clusters; 2 errors."
     found = rows_of(lake)
     errors = [[e[k] for k in ("cluster", "stage", "file")] for e in lake.read(ERRORS).to_pylist()]
-    broken = ["lab", "diff", str(home / "lab.yaml")]
+    broken = ["lab", "diff", "lab.yaml"]
     assert sorted(errors) == [["gone", "collect", "127.0.0.1:1"], broken]
     assert {*lake.read(JUDGED)["cluster"].to_pylist()} == {"eu", "us"}
     (history,) = lake.read(HISTORY, columns=("cluster", "topic", "open", "spells")).to_pylist()

@@ -6,6 +6,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import chdir
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -116,12 +117,13 @@ class Home:
 
     def plan_of(self, one: Drawn, at: int) -> str | None:
         """What `replan plan` saves; None where it refuses."""
-        snapshot, placement = (self.folder / f"{one.name}.{end}" for end in ("json", "yaml"))
-        snapshot.write_text(json.dumps(one.snapshots[at]))
-        placement.write_text(one.placements[at])
         output = self.folder / "plan.json"
         output.unlink(missing_ok=True)
-        run(["plan", "--snapshot", str(snapshot), "-f", str(placement), "-o", str(output)])
+        with chdir(self.folder):
+            snapshot, placement = (Path(f"{one.name}.{end}") for end in ("json", "yaml"))
+            snapshot.write_text(json.dumps(one.snapshots[at]))
+            placement.write_text(one.placements[at])
+            run(["plan", "--snapshot", str(snapshot), "-f", str(placement), "-o", output.name])
         return output.read_text() if output.exists() else None
 
 
@@ -155,7 +157,7 @@ def by_cluster(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def comparison(home: Home, one: Drawn, at: int) -> Comparison:
-    path = str(home.folder / f"{one.name}.yaml")
+    path = f"{one.name}.yaml"
     rows = home.declared_then[at].get(one.name, [])
     chosen = Chosen({(r["topic"], r["partition"]): r["replicas"] for r in rows})
     seen = Seen(one.snapshots[at])

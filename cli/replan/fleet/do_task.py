@@ -173,12 +173,11 @@ def not_done(task: Task, stages: Sequence[Stage], why: str) -> TaskDone:
 
 def _error_rows(work: Work, errors: Sequence[tuple[str, str]]) -> pa.Table:
     task = work.task
-    places = (task.placement, task.lake)
+    named = task.named or task.placement
+    places = (task.placement, named, task.lake)
     columns = {
         "stage": [stage for stage, _ in errors],
-        "file": [
-            next((place for place in places if place in text), task.placement) for _, text in errors
-        ],
+        "file": [next((place for place in places if place in text), named) for _, text in errors],
         "message": [text for _, text in errors],
     }
     return work.rows(ERRORS, columns)

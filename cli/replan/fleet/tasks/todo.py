@@ -216,6 +216,7 @@ def task_of(fleet: Fleet, lake: Lake, kept: KeptSnapshot) -> Task:
         kept.observed_at,
         placement,
         lake=lake.address,
+        named=str(cluster.placement),
         owners=owners,
         prices=prices,
         inputs=inputs_of(placement, owners, prices),

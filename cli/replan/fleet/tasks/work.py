@@ -45,8 +45,11 @@ class Task(Struct, frozen=True):
     cluster_id: str
     observed_at: str
     placement: str
+    """An absolute path, since an executor works elsewhere, or an address."""
     lake: str
     """Where its snapshot is."""
+    named: str = ""
+    """The placement as the fleet file names it, and so whatever is said of a place in it; empty: as it is read."""
     owners: str = "{}"
     """JSON, as the fleet file has them."""
     prices: str | None = None
@@ -116,7 +119,9 @@ class Work:
     @cached_property
     def sources(self) -> Sequence[Source]:
         """The files of the placement; raises BadPlacement, and BadFile where it is in a store that has it not."""
-        return sources_at(self.task.placement)
+        place, named = self.task.placement, self.task.named or self.task.placement
+        sources = sources_at(place)
+        return [replace(source, name=named + source.name.removeprefix(place)) for source in sources]
 
     @cached_property
     def placement(self) -> Placement:
