@@ -44,7 +44,7 @@ SAFEGUARDS = (
         "a list that adds replicas passes the gates also when it is asked for again",
         "applying/tick/decide.py",
         "        elif not set(ask.replicas) <= set(state.replicas):\n",
-        "        elif isinstance(self._draft.phase(name), InFlight):\n            self._to_ask[name] = ask\n"
+        "        elif isinstance(self._phase(name), InFlight):\n            self._to_ask[name] = ask\n"
         "        elif not set(ask.replicas) <= set(state.replicas):\n",
         (f"{SMALL_WORLD}[unclean election, 4.3]", GATES, STORIES),
     ),
@@ -57,7 +57,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "the target is in sync for the settle time before a replica is dropped",
-        "applying/tick/run_state.py",
+        "applying/tick/decide.py",
         "state.history.settled(name, tick.settings.settle_seconds)",
         "state.history.settled(name, 0.0)",
         (f"{SMALL_WORLD}[requests and brokers fail, 4.3]", HOSTILE, STORIES),
@@ -93,8 +93,8 @@ SAFEGUARDS = (
     Safeguard(
         "the late effect of an earlier request of replan is its echo",
         "applying/partitions.py",
-        "    if state.running is not None and state.running.target in own.past:\n",
-        "    if state.running is not None and not own.past:\n",
+        "    if own.began(running):\n        return unless_quarantined(given, own, CANCEL)\n",
+        "    if running is not None and not own.past:\n        return unless_quarantined(given, own, CANCEL)\n",
         (f"{SMALL_WORLD}[requests and brokers fail, 4.3]", STORIES),
     ),
     Safeguard(
@@ -221,7 +221,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "fenced is not gone: before 4.1 brokers are asked for by name",
-        "applying/tick/questions.py",
+        "applying/tick/looking.py",
         "        registered=job.plan.racks.keys() | own,\n",
         "        registered=own,\n",
         (
@@ -466,7 +466,7 @@ SAFEGUARDS = (
     ),
     Safeguard(
         "throttle changes without an answer are repeated with growing pauses",
-        "applying/tick/run_state.py",
+        "applying/tick/decision.py",
         "        if not early:\n",
         "        if True:\n",
         (

@@ -57,7 +57,8 @@ from replan.applying.throttles import (
     throttle_tick,
     unread_lists,
 )
-from replan.applying.tick.run_state import Answers, Decision, Repeats, throttled_resources
+from replan.applying.tick.decision import Answers, Decision, Repeats
+from replan.applying.tick.run_state import throttled_resources
 from replan.applying.views.outcome import (
     Ending,
     Outcome,

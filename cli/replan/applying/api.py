@@ -19,7 +19,6 @@ from replan.applying.reasons.notes import *
 from replan.applying.reasons.reason import *
 from replan.applying.request_memory import *
 from replan.applying.run.application_run import *
-from replan.applying.run.looking import *
 from replan.applying.run.loop import *
 from replan.applying.run.opening import *
 from replan.applying.settings import *
@@ -32,8 +31,10 @@ from replan.applying.steps.standing_throttles import *
 from replan.applying.steps.step import *
 from replan.applying.throttles import *
 from replan.applying.tick.decide import *
-from replan.applying.tick.questions import *
+from replan.applying.tick.decision import *
+from replan.applying.tick.looking import *
 from replan.applying.tick.run_state import *
+from replan.applying.tick.unchanged import *
 from replan.applying.views.by_journal import *
 from replan.applying.views.outcome import *
 from replan.applying.views.progress import *

@@ -92,11 +92,9 @@ def unshown(look: Look, name: TopicPartition) -> MetadataBehind | NotPermitted |
 
 def runs_own(look: Look, own: MoveRecord | None) -> bool:
     """Whether what runs on a partition is a list that was asked for of it; `own`: its record, where it has one."""
-    if own is None:
+    if own is None or not own.began(look.running.get(own.partition)):
         return False
-    running = look.running.get(own.partition)
-    asked_for = running is not None and running.target in own.past
-    return asked_for and not made_again(look, own.partition, own.topic_id)
+    return not made_again(look, own.partition, own.topic_id)
 
 
 def made_again(look: Look, name: TopicPartition, topic_id: TopicId) -> bool:

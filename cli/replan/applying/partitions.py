@@ -522,9 +522,9 @@ def _done(given: PartitionInput, own: MoveRecord) -> MoveVerdict:
 
 def off_path(given: PartitionInput, own: MoveRecord, state: PartitionState) -> MoveVerdict:
     """A running state that equals an earlier request of replan is its echo; anything else is another tool's."""
-    if state.running is not None and state.running.target in own.past:
-        return unless_quarantined(given, own, CANCEL)
     running = state.running
+    if own.began(running):
+        return unless_quarantined(given, own, CANCEL)
     listed = state.replicas if running is None else running.target
     changed = ChangedElsewhere(given.move.target, listed, running is not None)
     return suspected(Status.FOREIGN, changed)
@@ -620,14 +620,12 @@ def judge_cancelled(given: PartitionInput) -> tuple[MoveRecord | None, MoveVerdi
 def _running(
     given: PartitionInput, own: MoveRecord, asked: LastRequest, state: PartitionState
 ) -> MoveVerdict:
-    if state.running is None or state.running.target not in own.past:
+    if asked.kind is not RequestKind.CANCEL or not own.began(state.running):
         return off_path(given, own, state)
-    if state.leader is None and asked.kind is RequestKind.CANCEL and given.refusal is not None:
+    if state.leader is None and given.refusal is not None:
         said = given.refusal  # with ELR on 39, until it has a leader
         return Hold(NoLeader(f"{said.code} {said.name}: {said.message}"))
-    if asked.kind is RequestKind.CANCEL:  # whatever Kafka answers, there is no other way to rest
-        return repeated(given, CANCEL)
-    return unless_quarantined(given, own, CANCEL)
+    return repeated(given, CANCEL)  # whatever Kafka answers, there is no other way to rest
 
 
 def _resting(
@@ -669,7 +667,7 @@ def judge_while_copying(given: PartitionInput) -> tuple[MoveRecord | None, MoveV
     state = given.state
     if own is None or own.asked is None or state is None or verdict == End(Status.DONE):
         return own, verdict
-    if state.topic_id != own.topic_id or not _ours(own, state):
+    if state.topic_id != own.topic_id or not own.began(state.running):
         return own, verdict
     copies, endless = not set(state.adding) <= set(state.isr), _endless(given, state, verdict)
     if own.asked.kind is RequestKind.CANCEL and (copies or endless):
@@ -692,11 +690,6 @@ def _from_the_kept_order(given: PartitionInput) -> PartitionInput:
     if state.replicas == given.move.original or set(state.replicas) != set(given.move.original):
         return given
     return replace(given, move=replace(given.move, original=state.replicas))
-
-
-def _ours(own: MoveRecord, state: PartitionState) -> bool:
-    """Whether a reassignment of replan's runs."""
-    return state.running is not None and state.running.target in own.past
 
 
 def _endless(

@@ -57,6 +57,8 @@ class Ledger(Struct, frozen=True):
     owned: Mapping[TopicPartition, MoveRecord] = field(default_factory=dict)
     open: Mapping[TopicPartition, MoveRecord] = field(default_factory=dict)
     """Those of `owned` that have not ended."""
+    given_up: frozenset[TopicPartition] = frozenset()
+    """Those of `owned` that have ended in the middle: their copies may still run."""
     done: int = 0
     """How many of `owned` are done."""
     entries: Mapping[tuple[str, str], SavedReplicaList] = field(default_factory=dict)
@@ -113,10 +115,11 @@ class Ledger(Struct, frozen=True):
         if not only_priors or any(isinstance(r, Application) for r in records):
             return _folded(together)
         owned, still_open, done = dict(self.owned), dict(self.open), self.done
+        given_up = set(self.given_up)
         for record in records:
             if isinstance(record, MoveRecord) and record.application == self.application_id:
                 done += _is_done(record) - _is_done(owned.get(record.partition))
-                _place(record, owned, still_open)
+                _place(record, owned, still_open, given_up)
         if forgotten:  # one that was opened again goes back to its place, as in a fold
             still_open = {n: r for n, r in owned.items() if r.status is Status.OPEN}
         entries, rates = self.entries, self.rates
@@ -125,7 +128,17 @@ class Ledger(Struct, frozen=True):
             _place_priors(records, entries, rates, self.records)
         touched = any(isinstance(r, StepRecord) for r in records)
         steps = _steps(together, self.application) if touched else self.begun
-        return Ledger(together, self.application, owned, still_open, done, entries, rates, steps)
+        return Ledger(
+            together,
+            self.application,
+            owned,
+            still_open,
+            frozenset(given_up),
+            done,
+            entries,
+            rates,
+            steps,
+        )
 
     def applications(self, plan_digest: str) -> list[Application]:
         """All applications of one plan, as far as the journal remembers them."""
@@ -174,7 +187,7 @@ class Ledger(Struct, frozen=True):
         if state.running is None:
             return False
         own, target = self.owned.get(state.partition), state.running.target
-        if own is not None and own.topic_id == state.topic_id and target in own.past:
+        if own is not None and own.topic_id == state.topic_id and own.began(state.running):
             return True
         order = self.records.get(order_key(state.topic_id, state.partition.partition))
         return isinstance(order, Order) and order.left == target
@@ -194,7 +207,7 @@ class Ledger(Struct, frozen=True):
         return [
             n
             for n, own in self.owned.items()
-            if own.given_up or (n in self.open and (own.expanding or own.cancelling))
+            if n in self.given_up or (n in self.open and (own.expanding or own.cancelling))
         ]
 
     def ended(self, status: Status) -> list[MoveRecord]:
@@ -223,15 +236,18 @@ def _folded(together: dict[str, Kept]) -> Ledger:
     application = _open_application(together)
     owned: dict[TopicPartition, MoveRecord] = {}
     still_open: dict[TopicPartition, MoveRecord] = {}
+    given_up = set[TopicPartition]()
     for record in together.values():
         if isinstance(record, MoveRecord) and application and record.application == application.id:
-            _place(record, owned, still_open)
+            _place(record, owned, still_open, given_up)
     entries: dict[tuple[str, str], SavedReplicaList] = {}
     rates: dict[tuple[BrokerId, str], SavedRate] = {}
     _place_priors(together.values(), entries, rates, together)
     done = sum(map(_is_done, owned.values()))
     steps = _steps(together, application)
-    return Ledger(together, application, owned, still_open, done, entries, rates, steps)
+    return Ledger(
+        together, application, owned, still_open, frozenset(given_up), done, entries, rates, steps
+    )
 
 
 def _steps(together: Mapping[str, Kept], application: Application | None) -> _Steps:
@@ -265,8 +281,10 @@ def _place(
     record: MoveRecord,
     owned: dict[TopicPartition, MoveRecord],
     still_open: dict[TopicPartition, MoveRecord],
+    given_up: set[TopicPartition],
 ) -> None:
     owned[record.partition] = record
+    (given_up.add if record.given_up else given_up.discard)(record.partition)
     if record.status is Status.OPEN:
         still_open[record.partition] = record
     else:

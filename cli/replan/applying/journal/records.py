@@ -30,6 +30,7 @@ from replan.model.configs import ConfigScope, SettingName
 from replan.model.control_plane import ReplicaName
 from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.model.names import Replicas, TopicId, TopicPartition
+from replan.model.partition import Reassignment
 from replan.planning.plans.requests import RequestKind
 from replan.wording import UNLIMITED
 
@@ -96,6 +97,10 @@ class MoveRecord(Form, frozen=True):
     def cancelling(self) -> bool:
         """Whether a cancel is what was asked last: it may not have arrived."""
         return self.asked is not None and self.asked.kind is RequestKind.CANCEL
+
+    def began(self, running: Reassignment | None) -> bool:
+        """Whether what runs is a list that was asked for of it: the echo of a request, and no other tool's."""
+        return running is not None and running.target in self.past
 
     def confirmed(self) -> "MoveRecord":
         """The same once the outcome of its last request is definite."""

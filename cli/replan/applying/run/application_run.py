@@ -1,7 +1,7 @@
 """One process's part of an application: look, decide, write, send, and again until nothing is left.
 
 This is the only place where an application meets the outside. It holds no rule of its own beyond patience: how long a
-silent cluster or journal is waited for, and when to leave. How it reads is in `looking`.
+silent cluster or journal is waited for, and when to leave. What a look asks is in `tick.looking`.
 
 A tick sends at most one request of each kind, but elections by the hundred, and none that rests on too old a look: what
 was seen may not hold any more, and the intent may have been overtaken, as another process could have taken the journal
@@ -9,6 +9,7 @@ over since.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from math import inf
@@ -19,6 +20,7 @@ from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, RequestSubject
 from replan.applying.journal.originals import Originals, taken_back
+from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import (
     Application,
     ApplicationStatus,
@@ -39,20 +41,15 @@ from replan.applying.reasons.holds import (
 from replan.applying.reasons.notes import RefusedSetting
 from replan.applying.reasons.reason import HoldReason, Leftover
 from replan.applying.request_memory import RequestMemory
-from replan.applying.run.looking import Ports, look_for_tick, way_back_of_cancelled
-from replan.applying.run.opening import closing, copied_bytes, kept, turned
+from replan.applying.run.opening import closing, copied_bytes, kept, plan_back, turned, unfinished
 from replan.applying.steering import for_application, keeps_throttles
 from replan.applying.steps.kinds import kinds_of
 from replan.applying.steps.log_moves import copying_within
 from replan.applying.throttles import leftovers, unread_lists
 from replan.applying.tick.decide import decide, lingering, may_arrive
-from replan.applying.tick.run_state import (
-    Answers,
-    Decision,
-    RunState,
-    first_state,
-    too_slow,
-)
+from replan.applying.tick.decision import Answers, Decision
+from replan.applying.tick.looking import look_for_tick
+from replan.applying.tick.run_state import RunState, first_state, too_slow
 from replan.applying.views.outcome import (
     AnyResult,
     Ending,
@@ -66,25 +63,43 @@ from replan.applying.views.outcome import (
     plan_results,
     results_summary,
 )
-from replan.applying.views.progress import Progress, progress_of
+from replan.applying.views.progress import Progress, ProgressListener, progress_of
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Exit, ReplanError
 from replan.model.broker import LogDir
 from replan.model.configs import ConfigChange, ConfigResource
 from replan.model.control_plane import (
     Answer,
     Clock,
+    ClusterReader,
     ClusterWriter,
     ElectionType,
     Look,
     OutcomeUnknown,
     Rejected,
+    Wanted,
 )
 from replan.model.garbage_collection import garbage_collection_paused
 from replan.model.names import Replicas, TopicPartition
+from replan.model.partition import PartitionState
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.requests import RequestKind
 
 _K = TypeVar("_K")
+
+
+class Ports(Struct, frozen=True):
+    """The outside of one run."""
+
+    reader: ClusterReader
+    writer: ClusterWriter
+    journal: Journal
+    clock: Clock
+    report: ProgressListener
+    stop: Callable[[], bool]
+    idle: Callable[[], bool]
+    """Whether nothing will happen to the cluster by itself any more."""
+    arrived: Callable[[], Sequence[Command]]
+    """The commands in the inbox."""
 
 
 def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
@@ -414,14 +429,17 @@ class ApplicationRun:
         return min(ends, default=inf)
 
     def _look(self, overslept: float) -> TickInput:
-        application = self._state.ledger.application
+        ports, state, admitting = self._ports, self._state, self._leaving is None
+        if admitting:
+            state = read_now_and_then(self._job, ports, state)
         tick, self._state = look_for_tick(
             self._job,
-            self._ports,
-            self._state,
+            ports.reader,
+            ports.clock.now,
+            state,
+            admitting=admitting,
+            commands=for_application(state.ledger.application, self._commands()),
             overslept=overslept,
-            admitting=self._leaving is None,
-            commands=for_application(application, self._commands()),
         )
         return tick
 
@@ -569,3 +587,55 @@ class ApplicationRun:
         interrupted = self._leaving is not None and self._leaving.ending is Ending.INTERRUPTED
         code = Exit.INTERRUPTED if interrupted else Exit.ERROR
         return replace(self._outcome_so_far(code, ending), seconds=seconds, error=str(error))
+
+
+def read_now_and_then(job: Job, ports: Ports, state: RunState) -> RunState:
+    """What is read while copies wait, and before a look, as it may take long; where that fails, it goes on."""
+    now = ports.clock.now()
+    if not (state.copies_waiting or _waits_to_copy(job, state.ledger)):
+        return state
+    with suppress(ClusterUnreachable, ClusterRefused):
+        if now - state.readings.disks_at >= job.settings.disk_period:
+            state = replace(state, readings=replace(state.readings, disks_at=now))
+            state = state.with_room(job, ports.reader.log_dirs())
+        began, neighbours = ports.clock.now(), state.neighbours
+        if began >= neighbours.due and state.copies_waiting and state.ledger.open:
+            period = job.settings.neighbours_seconds
+            state = replace(state, neighbours=neighbours.later(began, period))
+            snapshot = ports.reader.observe()
+            ended = ports.clock.now()
+            after = neighbours.after(snapshot, job.moves.keys(), began, ended, period)
+            state = replace(state, neighbours=after)
+    return state
+
+
+def _waits_to_copy(job: Job, ledger: Ledger) -> bool:
+    """Whether any step beside moves that copies has yet to begin."""
+    copying = (kind for kind in kinds_of(job.plan) if kind.copies)
+    return any(step.record is None for kind in copying for step in kind.pending(job, ledger))
+
+
+def way_back_of_cancelled(
+    reader: ClusterReader, ledger: Ledger, plan: Plan
+) -> tuple[Plan, Sequence[LogDir]] | None:
+    """The plan that takes a cancelled application back, and the room on disks; None where readings do not agree yet.
+
+    Raises ClusterRefused where this user may not read a topic of it: what is not seen is not gone.
+    """
+    names = [own.partition for own in unfinished(ledger, plan)]
+    snapshot = reader.observe()
+    again = reader.look(Wanted(partitions=names, topics={name.topic for name in names}))
+    for topic, missing in again.forbidden.items():
+        raise ClusterRefused(
+            f"partitions of {topic} are to go back, and this user lacks the ACL {missing} on Topic {topic}"
+        )
+    back = plan_back(ledger, plan, snapshot)
+    log_dirs = reader.log_dirs() if back.moves else ()
+    if any(_shown(snapshot.partition(n)) != _shown(again.partitions.get(n)) for n in names):
+        return None  # a broker shows older metadata
+    return back, log_dirs
+
+
+def _shown(state: PartitionState | None) -> object:
+    """What two readings of a partition that rests must agree on."""
+    return state and (state.topic_id, state.replicas, state.adding, state.removing)

@@ -8,8 +8,7 @@ from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import Journal
 from replan.applying.journal.records import Command, Verb
 from replan.applying.observation import Job
-from replan.applying.run.application_run import ApplicationRun
-from replan.applying.run.looking import Ports
+from replan.applying.run.application_run import ApplicationRun, Ports
 from replan.applying.run.opening import check_cluster_id, finished, opening
 from replan.applying.settings import Settings
 from replan.applying.steering import (

@@ -256,7 +256,7 @@ class RecoveringStep(Struct, FromRecord, frozen=True):
         back = step is RecoveryStep.BACK
         return Ask(
             LeaderRequest(step, recovery.original if back else recovery.order),
-            takes_back=back and given.tick.admitting,
+            takes_back=back,
             limits=(("lists", settings.batch),),
             full=NextBatch(elections=False),
         )

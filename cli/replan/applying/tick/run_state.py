@@ -1,19 +1,24 @@
-"""What a run knows from one tick to the next, what a tick decides, and the state after that was written down. Pure.
+"""What a run knows from one tick to the next. Pure.
 
-All but the ledger is this process's alone and may be lost. What is to be done is decided in `decide`.
+It has one owner, `ApplicationRun`, and changes in these steps of a tick and in no other:
 
-Verdicts that are kept. Most that is in flight copies, or is in sync and being confirmed, and nothing of it changes from
-one tick to the next. A verdict is a pure function of `PartitionInput`. So a partition still waits, for the same reason,
-while all of these are the same: its record (the order that the journal remembers of it changes only with that), its
-state as seen, whether it has settled, the values of its topic that are preconditions, and all brokers; and while
-nothing else concerns it: no answer, no request whose outcome is unknown or that is to be repeated, no reading that is
-unclear, no log that a broker does not show. No verdict but a wait is ever kept.
+    look      `look_for_tick`   what was read, and when; moves whose time has come wait in the queue again
+              `observed`        what only several looks show
+    decide    -                 `decide` changes nothing: it returns a `Decision` and the state that follows
+    append    `decided`         that state, once the records are in the journal; if they are not, the one before stays
+    send      `answered`        what became of the requests
+
+Whoever asks in which phase a partition is, and why it waits, finds it in one place:
+
+    Waiting, Deferred, Parked   `queue`, by place in the plan
+    Admitted                    `admitted`
+    InFlight, Ended             `ledger`: they are written down, and outlive the process
+    why it waits                `holds`; of steps that are not of a partition `step_holds`
+
+All but the ledger is this process's alone and may be lost.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from functools import cached_property
-from itertools import chain
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -27,17 +32,15 @@ from replan.applying.admission import (
     limits_after_success,
 )
 from replan.applying.journal.ledger import Ledger, RequestSubject
-from replan.applying.journal.records import MoveRecord, Order, Record, Status
+from replan.applying.journal.records import MoveRecord, Status
 from replan.applying.observation import Job, Neighbours, PartitionHistory, Readings, TickInput
 from replan.applying.other_tools import OtherCopies
 from replan.applying.partitions import (
     Admitted,
     Deferred,
-    End,
     Ended,
     InFlight,
     Parked,
-    PartitionInput,
     Phase,
     Waiting,
     check_transition,
@@ -46,129 +49,29 @@ from replan.applying.partitions import (
 from replan.applying.reasons.holds import LookTooOld
 from replan.applying.reasons.notes import ReadingsApart
 from replan.applying.reasons.reason import HoldReason, Note
-from replan.applying.request_memory import Repeat, RequestMemory, again, held_since
+from replan.applying.request_memory import Repeat, RequestMemory, held_since
 from replan.applying.steering import throttle_of
 from replan.applying.steps.kinds import kinds_of
 from replan.applying.steps.log_moves import with_log_moves
 from replan.applying.steps.recovering import RECOVERIES
-from replan.applying.steps.step import AnyKind
 from replan.applying.throttles import (
     ThrottleHistory,
     ThrottleInput,
-    ThrottleTick,
     behind_entries_of_others,
     history_after,
 )
-from replan.model.broker import Broker, LogDir
-from replan.model.configs import ConfigChange, ConfigResource, ConfigScope, SettingName
-from replan.model.control_plane import Accepted, Answer, OutcomeUnknown
+from replan.applying.tick.decision import Answers, Decision, Repeats
+from replan.applying.tick.unchanged import KeptHolds
+from replan.model.broker import LogDir
+from replan.model.configs import ConfigResource, ConfigScope, SettingName
 from replan.model.declared.placement import MoveThrottle
 from replan.model.layered import Layered
 from replan.model.names import BrokerId, Replicas, TopicPartition
-from replan.model.partition import PartitionState
 from replan.model.replica_logs import ProbedLogs
 from replan.planning.plans.moves import Move
-from replan.planning.plans.requests import Request
-
-Basis = tuple[PartitionState, bool, int, bool]
-"""What the verdict on a partition in flight rests on, beside its record and the brokers: its state, whether it has
-settled, and configured min.insync.replicas and unclean.leader.election.enable of its topic."""
-
-
-class KeptHold(Struct, frozen=True):
-    """Why a partition in flight waits, and what that was concluded from."""
-
-    reason: HoldReason
-    record: MoveRecord
-    basis: Basis
-
-
-class KeptHolds(Struct, frozen=True):
-    """The partitions in flight that wait, and the brokers as they were seen."""
-
-    brokers: Mapping[BrokerId, Broker] = field(default_factory=dict)
-    of: Mapping[TopicPartition, KeptHold] = field(default_factory=dict)
-
 
 LEAST_WINDOW = 500
 """How many waiting moves are looked at although as many as the window have begun and not ended."""
-
-
-class Answers(Struct):
-    """What came back of the requests of one tick; partitions that were not sent for are missing."""
-
-    partitions: dict[TopicPartition, Answer] = field(default_factory=dict)
-    configs: dict[ConfigResource, Answer] = field(default_factory=dict)
-    steps: dict[RequestSubject, Answer] = field(default_factory=dict)
-
-    @property
-    def refused(self) -> str | None:
-        """What the cluster said where it refused a whole request: this user may not ask for that now."""
-        answers = (*self.partitions.values(), *self.configs.values(), *self.steps.values())
-        refused = (a.reason for a in answers if isinstance(a, OutcomeUnknown) and a.refused)
-        return next(refused, None)
-
-
-Repeatable = ConfigChange | tuple[RequestSubject, Hashable]
-"""A change of a setting, or what a step asks for."""
-
-
-class Repeats(Struct, frozen=True):
-    """What was asked for without a known outcome, by this process.
-
-    A tick decides from what it sees what is to be asked for, however often that was asked before. A setting, or a copy
-    between log directories, goes again after the pauses of `request_memory`; anything else for the same thing goes at
-    once. Such a copy that is refused and still to be asked for pauses likewise.
-    """
-
-    waiting: Mapping[Repeatable, Repeat] = field(default_factory=dict)
-
-    def due(self, decision: "Decision", now: float) -> "Decision":
-        """The decision without what pauses."""
-        early = {subject for subject, repeat in self.waiting.items() if repeat.at > now}
-        if not early:
-            return decision
-        return replace(
-            decision,
-            throttles=decision.throttles.without(early),
-            steps={
-                kind: {s: r for s, r in asks.items() if _of_step(s, r) not in early}
-                for kind, asks in decision.steps.items()
-            },
-        )
-
-    def wanted(self, decision: "Decision") -> "Repeats":
-        """Those that a decision asks for once more, pausing or not; the others are over."""
-        if not self.waiting:
-            return self
-        requests = {request for request, _ in _requests(decision, Answers())}
-        return Repeats({of: repeat for of, repeat in self.waiting.items() if of in requests})
-
-    def answered(self, sent: "Decision", answers: Answers, now: float) -> "Repeats":
-        """What waits once a decision was sent and answered."""
-        repeats = dict(self.waiting)
-        for subject, answer in _requests(sent, answers):
-            repeat = repeats.pop(subject, Repeat(0, now))
-            if answer is None:
-                repeats[subject] = repeat
-            elif isinstance(answer, OutcomeUnknown) or (
-                not isinstance(subject, ConfigChange) and not isinstance(answer, Accepted)
-            ):
-                repeats[subject] = again(repeat, now)
-        return Repeats(repeats)
-
-
-def _requests(decision: "Decision", answers: Answers) -> Iterator[tuple[Repeatable, Answer | None]]:
-    """What a decision asks for, each with its answer, if there is one."""
-    for change in (*decision.throttles.removals, *decision.throttles.additions):
-        yield change, answers.configs.get((change.scope, change.name))
-    for asks in decision.steps.values():
-        for subject, request in asks.items():
-            yield _of_step(subject, request), answers.steps.get(subject)
-
-
-def _of_step(subject: RequestSubject, request: Any) -> Repeatable:
-    return request if isinstance(request, ConfigChange) else (subject, request)
 
 
 class RunState(Struct, frozen=True, kw_only=True):
@@ -180,8 +83,6 @@ class RunState(Struct, frozen=True, kw_only=True):
     queue: AdmissionQueue = field(default_factory=AdmissionQueue)
     """What is Waiting, Deferred or Parked."""
     admitted: frozenset[TopicPartition] = frozenset()
-    given_up: frozenset[TopicPartition] = frozenset()
-    """What is Ended in the middle, after an expand: its copy may still run."""
     copies_waiting: int = 0
     """How many moves that copy wait in the queue."""
     history: PartitionHistory = field(default_factory=PartitionHistory)
@@ -338,7 +239,55 @@ class RunState(Struct, frozen=True, kw_only=True):
         """The state after a look that failed."""
         return replace(self, history=self.history.without_a_look())
 
-    def answered(self, decision: "Decision", answers: Answers, now: float) -> "RunState":
+    def decided(self, tick: TickInput, decision: Decision) -> "RunState":
+        """The state once a decision is written down, with what pauses; ValueError where no phase may follow another."""
+        phases, settings = decision.phases, tick.settings
+        for name, phase in phases.items():
+            check_transition(self.phase(name), phase)
+        requested = decision.requested
+        begun = {n for n, p in phases.items() if isinstance(p, InFlight | Ended)}
+        ended = {n for n, p in phases.items() if isinstance(p, Ended)}
+        admitted = {n for n, p in phases.items() if isinstance(p, Admitted)}
+        read = ThrottleInput(tick.look.topics, tick.look.rates, self.throttle_history)
+        notes = (n for n in decision.throttles.notes if n not in self.notes)
+        agreeing = (s for s in decision.suspected if s[0] not in requested)
+        over = ended | (begun - self.ledger.open.keys())
+        holds, since = _holds_after(self, decision.holds, over, tick.now)
+        return replace(
+            self,
+            ledger=self.ledger.after(decision.records),
+            queue=self.queue.after(
+                {tick.job.places[n]: p for n, p in phases.items() if n not in self.ledger.open}
+            ),
+            admitted=(self.admitted - phases.keys()) | admitted,
+            copies_waiting=self.copies_waiting + _copies_back(tick, self, phases),
+            throttle_history=history_after(decision.throttles, read, self.ledger),
+            loads=decision.loads,
+            room=decision.room,
+            slots=decision.slots,
+            limits=_grown(
+                self.limits, tick, ended & self.ledger.open.keys(), settings.slots_per_broker
+            ),
+            holds=holds,
+            held_since=since,
+            waits=decision.waits,
+            notes=(*self.notes, *notes, *decision.notes),
+            moves=replace(
+                self.moves,
+                suspected=held_since(self.moves.suspected, agreeing, tick.ended),
+                answers={},
+                repeats={n: r for n, r in self.moves.repeats.items() if n not in ended},
+            ),
+            steps=replace(
+                self.steps,
+                suspected=held_since(self.steps.suspected, decision.steps_suspected, tick.ended),
+            ),
+            step_holds=decision.step_holds,
+            repeats=self.repeats.wanted(decision),
+            moved_at=tick.now if _moves(self, decision) else self.moved_at,
+        )
+
+    def answered(self, decision: Decision, answers: Answers, now: float) -> "RunState":
         """Keep answers as hints for the next tick; what was to be asked for and was not sent goes then."""
         steps_asked_at, refused = self.steps_asked_at, self.refused
         unsent = {n: Repeat(0, 0.0) for n in decision.requested if n not in answers.partitions}
@@ -408,7 +357,6 @@ def first_state(
         readings=Readings(disks_at=now),
         ledger=ledger,
         queue=AdmissionQueue(tuple(job.places[m.partition] for m in waiting)),
-        given_up=frozenset(n for n, r in ledger.owned.items() if r.given_up),
         copies_waiting=sum(1 for m in waiting if m.new),
         moved_at=now,
         moves=RequestMemory(unknown_since=dict.fromkeys(unconfirmed, since)),
@@ -428,186 +376,6 @@ def throttled_resources(ledger: Ledger) -> set[ConfigResource]:
     """The topics and brokers with throttles set by replan."""
     topics = {(ConfigScope.TOPIC, topic) for topic, _ in ledger.entries}
     return topics | {(ConfigScope.BROKER, str(broker)) for broker, _ in ledger.rates}
-
-
-def partition_input(
-    tick: TickInput, state: RunState, name: TopicPartition, record: MoveRecord | None
-) -> PartitionInput:
-    """All that one partition is judged by."""
-    move = tick.job.moves[name]
-    order = state.ledger.order(Order(name, move.topic_id, move.original).key)
-    memory, repeat = state.moves, state.moves.repeats.get(name)
-    return PartitionInput(
-        move=move,
-        own=record,
-        state=tick.look.partitions.get(name),
-        look=tick.look,
-        settled=state.history.settled(name, tick.settings.settle_seconds),
-        settle_seconds=tick.settings.settle_seconds,
-        racks=tick.job.plan.racks,
-        answer=memory.answers.get(name),
-        refusal=memory.refusal(name, tick.settings.agreeing_seconds),
-        repeat_seconds=None if repeat is None else max(0.0, repeat.at - tick.now),
-        repeat_refusal="" if repeat is None else repeat.refusal,
-        quarantine_seconds=quarantine_left(tick, state, name),
-        logless=frozenset(b for b in move.target if state.history.shows_no_log(name, b)),
-        given_up_list=() if order is None else order.left,
-    )
-
-
-class Unchanged:
-    """The waits of the tick before, and which of them still hold."""
-
-    def __init__(self, tick: TickInput, state: RunState, *, remembers: bool) -> None:
-        """`remembers`: partitions are judged by the same rules as in the tick before."""
-        self._remembers = remembers
-        same = remembers and state.waits.brokers == tick.look.brokers
-        self._before = state.waits.of if same else {}
-        self._look, self._settings, self._history = tick.look, tick.settings, state.history
-        self._concerned = {
-            *state.moves.answers,
-            *state.moves.refused,
-            *state.moves.repeats,
-            *state.moves.unknown_since,
-            *tick.look.unclear,
-            *(name for (name, _), misses in state.history.misses.items() if misses),
-        }
-        """The partitions that something else concerns."""
-        self._now: dict[TopicPartition, KeptHold] = {}
-
-    def wait(self, name: TopicPartition, record: MoveRecord | None) -> KeptHold | None:
-        """The wait of a partition in flight, if it still holds."""
-        wait = self._before.get(name)
-        if wait is None or wait.record is not record or self._basis(name) != wait.basis:
-            return None
-        self._now[name] = wait
-        return wait
-
-    def keep(self, name: TopicPartition, record: MoveRecord | None, reason: HoldReason) -> None:
-        """Keep the wait of a partition for the next tick, if it is in flight."""
-        basis = self._basis(name)
-        if record is not None and basis is not None:
-            self._now[name] = KeptHold(reason, record, basis)
-
-    def _basis(self, name: TopicPartition) -> Basis | None:
-        """What the verdict on a partition rests on beside brokers and record; None where something else concerns it."""
-        state, settings = self._look.partitions.get(name), self._look.topics.get(name.topic)
-        if state is None or settings is None or name in self._concerned:
-            return None
-        settled = self._history.settled(name, self._settings.settle_seconds)
-        return state, settled, settings.min_insync_replicas, settings.unclean_election
-
-    def waits(self) -> KeptHolds:
-        """Those that hold in the next tick, if nothing of them changes."""
-        return KeptHolds(self._look.brokers, self._now) if self._remembers else KeptHolds()
-
-
-def quarantine_left(tick: TickInput, state: RunState, name: TopicPartition) -> float | None:
-    """How long an earlier request of a partition may still be on its way."""
-    return state.moves.arrives_within(name, tick.now, tick.settings.quarantine_seconds)
-
-
-class Decision(Struct, frozen=True, kw_only=True, dict=True):
-    """What one tick does: all of it is sent, and nothing else."""
-
-    records: tuple[Record, ...] = ()
-    """Written down before anything is sent."""
-    resizing: Mapping[TopicPartition, Replicas | None] = field(default_factory=dict)
-    """Lists that may change the number of replicas, and cancels."""
-    same_size: Mapping[TopicPartition, Replicas | None] = field(default_factory=dict)
-    """Lists that must not: sent with AllowReplicationFactorChange = false (KIP-860)."""
-    elections: tuple[tuple[TopicPartition, ...], ...] = ()
-    """By request, in the order in which they are sent, each once the one before was answered."""
-    steps: Mapping[AnyKind, Mapping[RequestSubject, Any]] = field(default_factory=dict)
-    """What is asked for beside moves, by its kind."""
-    step_holds: Mapping[RequestSubject, HoldReason] = field(default_factory=dict)
-    """Why steps wait that are not of a partition."""
-    steps_suspected: tuple[tuple[RequestSubject, Hashable], ...] = ()
-    """What this look suggests of steps, and another one has to agree with."""
-    throttles: ThrottleTick = field(default_factory=ThrottleTick)
-    notes: tuple[Note, ...] = ()
-    """Beside those of the throttles."""
-    phases: Mapping[TopicPartition, Phase] = field(default_factory=dict)
-    """The phases that partitions come into."""
-    holds: Mapping[TopicPartition, HoldReason] = field(default_factory=dict)
-    """Why partitions wait."""
-    waits: KeptHolds = field(default_factory=KeptHolds)
-    """Those of partitions in flight that hold until something of them changes."""
-    admission: HoldReason | None = None
-    """Why nothing new may be admitted at all, if so."""
-    suspected: tuple[tuple[TopicPartition, Request | End], ...] = ()
-    """What this look suggests, and another one has to agree with."""
-    loads: LoadingUntil = field(default_factory=dict)
-    """Of leaders of internal topics that have moved."""
-    room: Room = field(default_factory=Room)
-    slots: Slots | None = None
-    """Room and slots that are left."""
-
-    @cached_property
-    def requested(self) -> set[TopicPartition]:
-        """The partitions that something is asked for."""
-        return {*self.resizing, *self.same_size, *chain(*self.elections)}
-
-    @property
-    def acts(self) -> bool:
-        """Whether anything is to be sent or written."""
-        return bool(
-            self.records
-            or any(self.steps.values())
-            or self.throttles.removals
-            or self.throttles.additions
-        )
-
-
-def next_state(tick: TickInput, state: RunState, decision: Decision) -> RunState:
-    """The state after a decision, with what pauses; raises ValueError where a phase cannot follow another."""
-    phases, settings = decision.phases, tick.settings
-    for name, phase in phases.items():
-        check_transition(state.phase(name), phase)
-    requested = decision.requested
-    begun = {n for n, p in phases.items() if isinstance(p, InFlight | Ended)}
-    ended = {n for n, p in phases.items() if isinstance(p, Ended)}
-    admitted = {n for n, p in phases.items() if isinstance(p, Admitted)}
-    read = ThrottleInput(tick.look.topics, tick.look.rates, state.throttle_history)
-    notes = (n for n in decision.throttles.notes if n not in state.notes)
-    agreeing = (s for s in decision.suspected if s[0] not in requested)
-    over = ended | (begun - state.ledger.open.keys())
-    holds, since = _holds_after(state, decision.holds, over, tick.now)
-    return replace(
-        state,
-        ledger=state.ledger.after(decision.records),
-        queue=state.queue.after(
-            {tick.job.places[n]: p for n, p in phases.items() if n not in state.ledger.open}
-        ),
-        admitted=(state.admitted - phases.keys()) | admitted,
-        given_up=state.given_up.difference(begun)
-        | {n for n, p in phases.items() if isinstance(p, Ended) and p.record.given_up},
-        copies_waiting=state.copies_waiting + _copies_back(tick, state, phases),
-        throttle_history=history_after(decision.throttles, read, state.ledger),
-        loads=decision.loads,
-        room=decision.room,
-        slots=decision.slots,
-        limits=_grown(
-            state.limits, tick, ended & state.ledger.open.keys(), settings.slots_per_broker
-        ),
-        holds=holds,
-        held_since=since,
-        waits=decision.waits,
-        notes=(*state.notes, *notes, *decision.notes),
-        moves=replace(
-            state.moves,
-            suspected=held_since(state.moves.suspected, agreeing, tick.ended),
-            answers={},
-            repeats={n: r for n, r in state.moves.repeats.items() if n not in ended},
-        ),
-        steps=replace(
-            state.steps,
-            suspected=held_since(state.steps.suspected, decision.steps_suspected, tick.ended),
-        ),
-        step_holds=decision.step_holds,
-        repeats=state.repeats.wanted(decision),
-        moved_at=tick.now if _moves(state, decision) else state.moved_at,
-    )
 
 
 def too_slow(decision: Decision, after: RunState, reason: LookTooOld) -> tuple[Decision, RunState]:

@@ -15,7 +15,8 @@ from replan.applying.journal.records import LogMoveRecord, Status
 from replan.applying.observation import PartitionHistory, TickInput
 from replan.applying.reasons.holds import CopyingInBroker, Stalled
 from replan.applying.reasons.reason import HoldReason, Note
-from replan.applying.tick.run_state import Decision, RunState
+from replan.applying.tick.decision import Decision
+from replan.applying.tick.run_state import RunState
 from replan.model.control_plane import ClusterReader, Wanted, listed_by_broker
 from replan.model.declared.placement import MoveThrottle, Side
 from replan.model.names import BrokerId, TopicPartition

@@ -12,18 +12,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from replan.applying.journal.ledger import Ledger, RequestSubject
-from replan.applying.observation import Job, PartitionHistory, TickInput
+from replan.applying.observation import Job, PartitionHistory
 from replan.applying.other_tools import not_ours
 from replan.applying.reasons.holds import AwaitingThrottle, OthersFirst
 from replan.applying.reasons.reason import HoldReason
 from replan.applying.settings import Settings
 from replan.applying.steering import closed_by
-from replan.applying.steps.kinds import logs_for_tick
 from replan.applying.tick.decide import decide
-from replan.applying.tick.questions import copying, wanted_by_tick
+from replan.applying.tick.looking import look_for_tick
 from replan.applying.tick.run_state import first_state
 from replan.applying.views.progress import Progress, progress_of
-from replan.model.control_plane import ClusterReader, Look, listed_by_broker
+from replan.model.control_plane import ClusterReader, Look
 from replan.model.names import TopicPartition
 from replan.planning.plans.plan import Plan
 
@@ -57,24 +56,14 @@ def watched(
     """
     job = Job.of(plan, _settings(ledger))
     state = first_state(job, ledger, now).with_room(job, reader.log_dirs())
-    state, candidates = replace(state, history=before).next_candidates(job, now)
-    sizes = listed_by_broker(copying(state, job))
-    look = reader.look(replace(wanted_by_tick(state, job, candidates), sizes_of=sizes))
-    look = look if read is None else _without_begun_since(look, ledger, read)
-    tick = TickInput(
-        job=job,
-        look=look,
-        now=now,
-        ended=now,
-        candidates=candidates,
-        logs=logs_for_tick(reader, job, ledger, look),
-    )
-    state = replace(state, history=state.history.with_sizes(job.moves, look.sizes, now))
+    tick, state = look_for_tick(job, reader, lambda: now, replace(state, history=before))
+    if read is not None:
+        tick = replace(tick, look=_without_begun_since(tick.look, ledger, read))
     decision, after = decide(tick, state.observed(tick))
     closed = closed_by(ledger.application)
     waiting = job.moves.keys() - ledger.owned.keys()
     held: dict[TopicPartition, HoldReason] = (
-        dict.fromkeys(waiting.difference(candidates), OthersFirst())
+        dict.fromkeys(waiting.difference(tick.candidates), OthersFirst())
         if closed is None
         else dict.fromkeys(waiting, closed)
     )

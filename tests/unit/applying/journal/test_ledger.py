@@ -63,17 +63,19 @@ def test_folding_step_by_step_is_folding_at_once() -> None:
 
 ANY_RECORD = st.one_of(
     st.builds(
-        lambda app, number, status: MoveRecord(
+        lambda app, number, status, asked: MoveRecord(
             app,
             P0._replace(partition=number),
             TOPIC_ID,
             replicas(1, 2, 3),
             replicas(4, 2, 5),
             status,
+            asked,
         ),
         st.sampled_from(["a-1", "b-1"]),
         st.integers(0, 3),
         st.sampled_from([Status.OPEN, Status.DONE, Status.STALE]),
+        st.none() | st.just(LastRequest(RequestKind.EXPAND, replicas(1, 2, 3, 4, 5))),
     ),
     st.builds(
         lambda topic, ours: SavedReplicaList(topic, FOLLOWER_REPLICAS, False, ours),
@@ -112,6 +114,7 @@ def test_a_ledger_with_more_records_is_the_fold_of_all_in_the_same_order(
         for of in ("records", "owned", "entries", "rates", "steps"):
             assert list(getattr(ledger, of)) == list(getattr(whole, of)), of
         assert ledger.done == len(ledger.ended(Status.DONE))
+        assert ledger.given_up == {n for n, own in ledger.owned.items() if own.given_up}
         if any(isinstance(r, Forget) for r in batch):
             assert list(ledger.open) == list(whole.open)
 

@@ -1,21 +1,66 @@
-"""Which questions a look asks: what the next decision rests on, and no more. Pure."""
+"""What a tick is decided by: which questions its look asks, what the decision rests on and no more, and the look."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from replan.applying.journal.records import Reached
-from replan.applying.observation import Job
+from msgspec.structs import replace
+
+from replan.applying.journal.records import Command, Reached
+from replan.applying.observation import Job, TickInput
 from replan.applying.partitions import left_out_by_expand
-from replan.applying.steps.kinds import kinds_of
+from replan.applying.steps.kinds import kinds_of, logs_for_tick
 from replan.applying.tick.run_state import RunState
 from replan.model.configs import brokers_among
-from replan.model.control_plane import Rejected, Wanted
+from replan.model.control_plane import ClusterReader, Rejected, Wanted
 from replan.model.names import BrokerId, Replicas, TopicPartition
+
+
+def look_for_tick(
+    job: Job,
+    reader: ClusterReader,
+    clock: Callable[[], float],
+    state: RunState,
+    *,
+    admitting: bool = True,
+    commands: Sequence[Command] = (),
+    overslept: float = 0.0,
+) -> tuple[TickInput, RunState]:
+    """Read what a tick is decided by. Raises ClusterUnreachable and ClusterRefused."""
+    now = clock()
+    state = state.without_old_unknowns(now, job.settings.quarantine_seconds)
+    candidates: tuple[TopicPartition, ...] = ()
+    if admitting:
+        state, candidates = state.next_candidates(job, now)
+    every_tick = wanted_by_tick(state, job, candidates)
+    wanted = state.readings.wanted(
+        every_tick,
+        now,
+        job.settings,
+        urgent=urgent(state, job),
+        copying={**state.others.replicas, **copying(state, job)},
+    )
+    look = reader.look(wanted)
+    ended = clock()
+    readings, complete = state.readings.after(every_tick, wanted, look, now)
+    history = state.history.with_sizes(job.moves, complete.sizes, now)
+    tick = TickInput(
+        job=job,
+        look=complete,
+        now=now,
+        ended=ended,
+        candidates=candidates,
+        admitting=admitting,
+        logs=logs_for_tick(reader, job, state.ledger, complete),
+        commands=tuple(commands),
+        moment=job.settings.moment(),
+        overslept=overslept,
+    )
+    return tick, replace(state, history=history, readings=readings)
 
 
 def wanted_by_tick(state: RunState, job: Job, candidates: Iterable[TopicPartition]) -> Wanted:
     """What this tick is decided by; `Readings` says what of it is read now."""
     names = {*state.ledger.open, *state.admitted, *candidates}
-    names.update(state.given_up)
+    names.update(state.ledger.given_up)
     steps = _wanted_by_steps(state, job)
     topics = {n.topic for n in (*names, *state.others.reassignments)}.union(
         *(s.topics for s in steps)
