@@ -102,69 +102,6 @@ class Ports(Struct, frozen=True):
     """The commands in the inbox."""
 
 
-def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
-    """What to append before sending: restoring needs no record, but an append of this process, since that is the fence.
-
-    A process whose journal was taken over learns it from its append and from nothing else; so something that is written
-    there already is written again.
-    """
-    if decision.records or not decision.acts:
-        return decision.records
-    records = (ledger.application, *ledger.priors, *ledger.steps)
-    return next(([record] for record in records if record is not None), [])
-
-
-class Sender(Struct, frozen=True):
-    """Sends the requests of one tick."""
-
-    writer: ClusterWriter
-    clock: Clock
-    until: float
-    """On the clock: when the look of this tick is too old."""
-
-    def send(self, decision: Decision) -> Answers:
-        """Send everything; what is removed before what is added, so that no key comes twice in a request."""
-        answers = Answers()
-        for changes in (decision.throttles.removals, decision.throttles.additions):
-            answers.configs.update(self._configure(changes))
-        for kind, asks in decision.steps.items():
-            for subjects, request in kind.requests(asks):
-                answers.steps.update(self._sent(subjects, partial(request, self.writer)))
-        answers.partitions.update(self._reassign(decision.resizing, may_resize=True))
-        answers.partitions.update(self._reassign(decision.same_size, may_resize=False))
-        for names in decision.elections:
-            elected = self._sent(names, partial(self.writer.elect, names, ElectionType.PREFERRED))
-            answers.partitions.update(elected)
-            if any(isinstance(answer, OutcomeUnknown) for answer in elected.values()):
-                break  # the next leaders wait until it is known whether these are made
-        return answers
-
-    def _configure(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
-        subjects = list(dict.fromkeys((c.scope, c.name) for c in changes))
-        return self._sent(subjects, lambda: self.writer.alter_configs(changes))
-
-    def _reassign(
-        self, lists: Mapping[TopicPartition, Replicas | None], *, may_resize: bool
-    ) -> Mapping[TopicPartition, Answer]:
-        return self._sent(
-            list(lists),
-            lambda: self.writer.reassign(lists, allow_replication_factor_change=may_resize),
-        )
-
-    def _sent(
-        self, subjects: Collection[_K], request: Callable[[], Mapping[_K, Answer]]
-    ) -> Mapping[_K, Answer]:
-        if not subjects or self.clock.now() > self.until:
-            return {}
-        unknown: dict[_K, Answer] = dict.fromkeys(subjects, OutcomeUnknown("no answer"))
-        try:
-            return {**unknown, **request()}
-        except ClusterUnreachable as error:
-            return dict.fromkeys(subjects, OutcomeUnknown(str(error)))
-        except ClusterRefused as error:
-            return dict.fromkeys(subjects, OutcomeUnknown(str(error), refused=True))
-
-
 class Leaving(Struct, frozen=True):
     """Why a process leaves, and since when it does."""
 
@@ -172,100 +109,6 @@ class Leaving(Struct, frozen=True):
     ending: Ending
     still_seconds: float
     """For how long nothing had moved."""
-
-
-def results_now(job: Job, state: RunState, now: float) -> tuple[AnyResult, ...]:
-    """How each step stands, and for how long a partition has waited for what it waits for."""
-    ledger, since = state.ledger, state.held_since
-    holds: dict[RequestSubject, HoldReason] = dict(
-        chain(state.holds.items(), state.step_holds.items())
-    )
-    return tuple(
-        replace(r, held_seconds=now - since.get(r.partition, now))
-        if isinstance(r, PartitionResult) and r.hold is not None
-        else r
-        for r in plan_results(job.plan, ledger, holds)
-    )
-
-
-def all_leftovers(state: RunState, look: Look) -> tuple[Leftover, ...]:
-    """Settings of replan that are still there and that no running copy needs."""
-    refused = (
-        RefusedSetting(scope, name, answer.code, answer.name, answer.message)
-        for (scope, name), answer in sorted(state.configs.answers.items())
-        if isinstance(answer, Rejected)
-    )
-    unregistered = state.throttle_history.unregistered
-    return (
-        *leftovers(state.ledger.rates, state.readings.answering, unregistered),
-        *unread_lists(state.ledger.entries, look.forbidden),
-        *refused,
-    )
-
-
-def outcome_so_far(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> Outcome:
-    """The application as it stands."""
-    ledger = state.ledger
-    application = ledger.application
-    cancelled = "" if application is None else application.takes_back
-    before = Originals([]) if application is None else taken_back(ledger, application)
-    finished = [o.partition for o in before.origins() if o.done]
-    grown = (new_text(TopicPartition(g.topic, g.before), g.count - g.before) for g in before.grown)
-    kept = {*before.recovered, *grown}
-    results = results_now(job, state, now)
-    if application is not None and application.cancelled_by:
-        cancelled = application.id
-        finished = [own.partition for own in ledger.ended(Status.DONE)]
-        done = [r for r in results if isinstance(r, PartitionResult) and r.result is Result.DONE]
-        kept = {str(r.partition) for r in done if not r.created} - {*map(str, finished)}
-        kept |= {new_text(r.partition, r.created) for r in done if r.created}
-    return Outcome(
-        exit_code=code,
-        ending=ending,
-        cancelled=cancelled,
-        finished=tuple(sorted(finished)),
-        kept=tuple(sorted(kept)),
-        results=results,
-        others=state.others.total,
-        notes=state.notes,
-        refusals=job.plan.refusals,
-    )
-
-
-def copying_now(ledger: Ledger, look: Look) -> list[TopicPartition]:
-    """The copies of the open application that the controller still carries out."""
-    owned = [ledger.owned[name] for name in ledger.may_copy]
-    names = [
-        own.partition
-        for own in owned
-        if brings_in(look, own.partition, own.topic_id, set(own.target).difference(own.original))
-    ]
-    if ledger.throttles_others:
-        names += [name for name in sorted(not_ours(look, ledger)) if name not in names]
-    return names
-
-
-def stopped_outcome(
-    whole: Outcome,
-    tick: TickInput,
-    state: RunState,
-    leaving: Leaving,
-    decision: Decision,
-) -> Outcome:
-    """The end of a process that leaves what runs to itself; `whole`: the application as it stands, `tick`: the last."""
-    begun = {n for n, own in state.ledger.open.items() if own.expanding}
-    running = set(copying_now(state.ledger, tick.look)).union(state.others.reassignments)
-    within = {name for name, _ in copying_within(state.ledger, tick.look)}
-    return replace(
-        whole,
-        copying=tuple(sorted(running)),
-        copying_within=tuple(sorted(within)),
-        may_begin=tuple(sorted((begun - running) & state.moves.unknown_since.keys())),
-        throttled=state.throttle(tick.job) is not None,
-        seconds=leaving.still_seconds,
-        admission=decision.admission,
-        leftovers=all_leftovers(state, tick.look),
-    )
 
 
 NEXT_ELECTIONS = NextBatch(elections=True)
@@ -639,3 +482,160 @@ def way_back_of_cancelled(
 def _shown(state: PartitionState | None) -> object:
     """What two readings of a partition that rests must agree on."""
     return state and (state.topic_id, state.replicas, state.adding, state.removing)
+
+
+def intents(decision: Decision, ledger: Ledger) -> Sequence[Record]:
+    """What to append before sending: restoring needs no record, but an append of this process, since that is the fence.
+
+    A process whose journal was taken over learns it from its append and from nothing else; so something that is written
+    there already is written again.
+    """
+    if decision.records or not decision.acts:
+        return decision.records
+    records = (ledger.application, *ledger.priors, *ledger.steps)
+    return next(([record] for record in records if record is not None), [])
+
+
+class Sender(Struct, frozen=True):
+    """Sends the requests of one tick."""
+
+    writer: ClusterWriter
+    clock: Clock
+    until: float
+    """On the clock: when the look of this tick is too old."""
+
+    def send(self, decision: Decision) -> Answers:
+        """Send everything; what is removed before what is added, so that no key comes twice in a request."""
+        answers = Answers()
+        for changes in (decision.throttles.removals, decision.throttles.additions):
+            answers.configs.update(self._configure(changes))
+        for kind, asks in decision.steps.items():
+            for subjects, request in kind.requests(asks):
+                answers.steps.update(self._sent(subjects, partial(request, self.writer)))
+        answers.partitions.update(self._reassign(decision.resizing, may_resize=True))
+        answers.partitions.update(self._reassign(decision.same_size, may_resize=False))
+        for names in decision.elections:
+            elected = self._sent(names, partial(self.writer.elect, names, ElectionType.PREFERRED))
+            answers.partitions.update(elected)
+            if any(isinstance(answer, OutcomeUnknown) for answer in elected.values()):
+                break  # the next leaders wait until it is known whether these are made
+        return answers
+
+    def _configure(self, changes: Sequence[ConfigChange]) -> Mapping[ConfigResource, Answer]:
+        subjects = list(dict.fromkeys((c.scope, c.name) for c in changes))
+        return self._sent(subjects, lambda: self.writer.alter_configs(changes))
+
+    def _reassign(
+        self, lists: Mapping[TopicPartition, Replicas | None], *, may_resize: bool
+    ) -> Mapping[TopicPartition, Answer]:
+        return self._sent(
+            list(lists),
+            lambda: self.writer.reassign(lists, allow_replication_factor_change=may_resize),
+        )
+
+    def _sent(
+        self, subjects: Collection[_K], request: Callable[[], Mapping[_K, Answer]]
+    ) -> Mapping[_K, Answer]:
+        if not subjects or self.clock.now() > self.until:
+            return {}
+        unknown: dict[_K, Answer] = dict.fromkeys(subjects, OutcomeUnknown("no answer"))
+        try:
+            return {**unknown, **request()}
+        except ClusterUnreachable as error:
+            return dict.fromkeys(subjects, OutcomeUnknown(str(error)))
+        except ClusterRefused as error:
+            return dict.fromkeys(subjects, OutcomeUnknown(str(error), refused=True))
+
+
+def outcome_so_far(job: Job, state: RunState, now: float, code: Exit, ending: Ending) -> Outcome:
+    """The application as it stands."""
+    ledger = state.ledger
+    application = ledger.application
+    cancelled = "" if application is None else application.takes_back
+    before = Originals([]) if application is None else taken_back(ledger, application)
+    finished = [o.partition for o in before.origins() if o.done]
+    grown = (new_text(TopicPartition(g.topic, g.before), g.count - g.before) for g in before.grown)
+    kept = {*before.recovered, *grown}
+    results = results_now(job, state, now)
+    if application is not None and application.cancelled_by:
+        cancelled = application.id
+        finished = [own.partition for own in ledger.ended(Status.DONE)]
+        done = [r for r in results if isinstance(r, PartitionResult) and r.result is Result.DONE]
+        kept = {str(r.partition) for r in done if not r.created} - {*map(str, finished)}
+        kept |= {new_text(r.partition, r.created) for r in done if r.created}
+    return Outcome(
+        exit_code=code,
+        ending=ending,
+        cancelled=cancelled,
+        finished=tuple(sorted(finished)),
+        kept=tuple(sorted(kept)),
+        results=results,
+        others=state.others.total,
+        notes=state.notes,
+        refusals=job.plan.refusals,
+    )
+
+
+def results_now(job: Job, state: RunState, now: float) -> tuple[AnyResult, ...]:
+    """How each step stands, and for how long a partition has waited for what it waits for."""
+    ledger, since = state.ledger, state.held_since
+    holds: dict[RequestSubject, HoldReason] = dict(
+        chain(state.holds.items(), state.step_holds.items())
+    )
+    return tuple(
+        replace(r, held_seconds=now - since.get(r.partition, now))
+        if isinstance(r, PartitionResult) and r.hold is not None
+        else r
+        for r in plan_results(job.plan, ledger, holds)
+    )
+
+
+def stopped_outcome(
+    whole: Outcome,
+    tick: TickInput,
+    state: RunState,
+    leaving: Leaving,
+    decision: Decision,
+) -> Outcome:
+    """The end of a process that leaves what runs to itself; `whole`: the application as it stands, `tick`: the last."""
+    begun = {n for n, own in state.ledger.open.items() if own.expanding}
+    running = set(copying_now(state.ledger, tick.look)).union(state.others.reassignments)
+    within = {name for name, _ in copying_within(state.ledger, tick.look)}
+    return replace(
+        whole,
+        copying=tuple(sorted(running)),
+        copying_within=tuple(sorted(within)),
+        may_begin=tuple(sorted((begun - running) & state.moves.unknown_since.keys())),
+        throttled=state.throttle(tick.job) is not None,
+        seconds=leaving.still_seconds,
+        admission=decision.admission,
+        leftovers=all_leftovers(state, tick.look),
+    )
+
+
+def copying_now(ledger: Ledger, look: Look) -> list[TopicPartition]:
+    """The copies of the open application that the controller still carries out."""
+    owned = [ledger.owned[name] for name in ledger.may_copy]
+    names = [
+        own.partition
+        for own in owned
+        if brings_in(look, own.partition, own.topic_id, set(own.target).difference(own.original))
+    ]
+    if ledger.throttles_others:
+        names += [name for name in sorted(not_ours(look, ledger)) if name not in names]
+    return names
+
+
+def all_leftovers(state: RunState, look: Look) -> tuple[Leftover, ...]:
+    """Settings of replan that are still there and that no running copy needs."""
+    refused = (
+        RefusedSetting(scope, name, answer.code, answer.name, answer.message)
+        for (scope, name), answer in sorted(state.configs.answers.items())
+        if isinstance(answer, Rejected)
+    )
+    unregistered = state.throttle_history.unregistered
+    return (
+        *leftovers(state.ledger.rates, state.readings.answering, unregistered),
+        *unread_lists(state.ledger.entries, look.forbidden),
+        *refused,
+    )
