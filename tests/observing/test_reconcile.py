@@ -55,10 +55,11 @@ def test_without_a_policy_it_reports_and_proposes(folder: Path) -> None:
     assert list((folder / "out").iterdir()) == []
 
 
-def test_of_one_round_it_is_not_said_that_a_proposal_is_tried_again(folder: Path) -> None:
+def test_one_round_whose_proposal_cannot_be_written_is_an_error(folder: Path) -> None:
+    """Else a pipeline would take it that nothing is proposed any more; nor is it said that it is tried again."""
     change(folder, policy="")
     (folder / "out" / "proposal.md").mkdir(parents=True)
-    done = replan("reconcile", "--once", "--proposals", "out", *TO, folder=folder)
+    done = checked("reconcile", "--once", "--proposals", "out", *TO, folder=folder, wanted=1)
     (said,) = (line for line in done.stderr.splitlines() if "--proposals" in line)
     assert said.startswith("note: --proposals: out/proposal.md: cannot remove")
     assert "tried again" not in said

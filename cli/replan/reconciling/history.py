@@ -6,13 +6,13 @@ changed, until it is once as it is declared.
 """
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from replan.model.columns import PAD, Flags, Matrix, same_width, to_matrix
+from replan.model.columns import PAD, Matrix, same_width, to_matrix
 from replan.model.names import TopicPartition
 from replan.model.snapshot import topic_codes
 from replan.planning.compared import Comparison
@@ -61,69 +61,81 @@ class History(Struct, frozen=True):
         return replace(self, digest=hashlib.sha256(of).hexdigest(), lists=lists)
 
 
-def remembered(
-    before: History,
-    comparison: Comparison,
-    differing: Collection[TopicPartition],
-    settings: tuple[bool, bool],
-    for_balance: Collection[TopicPartition] = (),
-) -> History:
-    """The history once a round has compared.
+class Differs(Struct, frozen=True):
+    """What is not as it is declared, of what a history keeps."""
 
-    `settings`: whether standing throttles, and log directories, differ; `for_balance`: what differs, and keeps its
-    rule where it is: so it stands as it was declared.
-    """
-    names, codes = _names(comparison)
-    lists, declared = _wanted(comparison), managed(comparison.aligned)
+    lists: Collection[TopicPartition]
+    for_balance: Collection[TopicPartition] = ()
+    """Of these what keeps its rule where it is: so it stands as it was declared."""
+    standing: bool = False
+    """Throttles that are to stay."""
+    log_dirs: bool = False
+
+
+def remembered(before: History, comparison: Comparison, differs: Differs) -> History:
+    """The history once a round has compared."""
+    declared = _Declared.of(comparison)
     standing, log_dirs = said(comparison)
-    digest = hashlib.sha256(
-        b"".join(
-            [
-                "\0".join(names).encode(),
-                codes[declared].tobytes(),
-                np.ascontiguousarray(lists[declared]).tobytes(),
-                "\0".join(sorted(map(str, differing))).encode(),
-                repr((standing, log_dirs, settings)).encode(),
-            ]
-        )
-    ).hexdigest()
+    settings = (standing, log_dirs, (differs.standing, differs.log_dirs))
+    names = "\0".join(sorted(map(str, differs.lists)))
+    digest = declared.digest_with(names.encode(), repr(settings).encode())
     if digest == before.digest:
         return before
+    lists: _Lists = {}
+    away = frozenset(differs.lists)
+    for name, listed in declared.lists():
+        if name not in away:
+            lists.setdefault(name.topic, {})[name.partition] = listed
+    for name in away:
+        kept = before.of(name)
+        if (
+            not kept
+            and name in differs.for_balance
+            and (state := comparison.observed.partition(name))
+        ):
+            kept = tuple(map(int, state.replicas))
+        if kept is not None or not before.is_known:
+            lists.setdefault(name.topic, {})[name.partition] = kept or UNKNOWN
     return History(
         digest,
-        _remembered(before, comparison, differing, names, codes, lists, declared, for_balance),
-        before.standing if settings[0] else standing,
-        before.log_dirs if settings[1] else log_dirs,
+        lists,
+        before.standing if differs.standing else standing,
+        before.log_dirs if differs.log_dirs else log_dirs,
     )
 
 
-def _remembered(
-    before: History,
-    comparison: Comparison,
-    differing: Collection[TopicPartition],
-    names: list[str],
-    codes: Matrix,
-    lists: Matrix,
-    declared: Flags,
-    for_balance: Collection[TopicPartition],
-) -> _Lists:
-    rows = np.flatnonzero(declared)
-    numbers = comparison.aligned.snapshot.partitions.column("partition").to_numpy()[rows].tolist()
-    result: _Lists = {}
-    away = set(differing)
-    for code, number, listed in zip(
-        codes[rows].tolist(), numbers, lists[rows].tolist(), strict=True
-    ):
-        name = TopicPartition(names[code], number)
-        if name not in away:
-            result.setdefault(name.topic, {})[number] = tuple(b for b in listed if b != PAD)
-    for name in away:
-        kept = before.of(name)
-        if not kept and name in for_balance and (state := comparison.observed.partition(name)):
-            kept = tuple(map(int, state.replicas))
-        if kept is not None or not before.is_known:
-            result.setdefault(name.topic, {})[name.partition] = kept or UNKNOWN
-    return result
+class _Declared(Struct, frozen=True):
+    """The list that each declared partition is to have, in columns: mostly nobody asks for more than their digest."""
+
+    topics: list[str]
+    codes: Matrix
+    """Which of the topics, row by row."""
+    numbers: Matrix
+    wanted: Matrix
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> "_Declared":
+        snapshot = comparison.aligned.snapshot
+        rows = np.flatnonzero(managed(comparison.aligned))
+        return cls(
+            snapshot.topics.column("name").to_pylist(),
+            topic_codes(snapshot.partitions)[rows],
+            snapshot.partitions.column("partition").to_numpy()[rows],
+            _wanted(comparison)[rows],
+        )
+
+    def digest_with(self, *more: bytes) -> str:
+        """Of all of it, and of more."""
+        topics, wanted = "\0".join(self.topics).encode(), np.ascontiguousarray(self.wanted)
+        return hashlib.sha256(
+            b"".join([topics, self.codes.tobytes(), wanted.tobytes(), *more])
+        ).hexdigest()
+
+    def lists(self) -> Iterator[tuple[TopicPartition, tuple[int, ...]]]:
+        """Partition by partition."""
+        columns = (self.codes.tolist(), self.numbers.tolist(), self.wanted.tolist())
+        for code, number, listed in zip(*columns, strict=True):
+            yield TopicPartition(self.topics[code], number), tuple(b for b in listed if b != PAD)
 
 
 def said(comparison: Comparison) -> tuple[str, str]:
@@ -143,11 +155,6 @@ def said(comparison: Comparison) -> tuple[str, str]:
 
 def _digest(of: object) -> str:
     return hashlib.sha256(repr(of).encode()).hexdigest()[:16]
-
-
-def _names(comparison: Comparison) -> tuple[list[str], Matrix]:
-    snapshot = comparison.aligned.snapshot
-    return snapshot.topics.column("name").to_pylist(), topic_codes(snapshot.partitions)
 
 
 def _wanted(comparison: Comparison) -> Matrix:

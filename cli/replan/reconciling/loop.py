@@ -4,8 +4,9 @@ It holds no rule of its own. Every failure that replan explains becomes a state 
 begins as if none had been.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -58,7 +59,7 @@ from replan.reconciling.deviations import (
     replaced,
 )
 from replan.reconciling.guard import BY_LOOP, Guard
-from replan.reconciling.history import History, remembered
+from replan.reconciling.history import Differs, History, remembered
 from replan.reconciling.memory import Begun, Memory
 from replan.reconciling.ports import LoopPorts, Read
 from replan.reconciling.rounds import (
@@ -81,6 +82,7 @@ from replan.reconciling.status import (
     Next,
     NextStage,
     NoWindow,
+    Observer,
     OtherApplication,
     Refused,
     Round,
@@ -124,6 +126,40 @@ class LoopSettings(Struct, frozen=True, kw_only=True):
     applying: Settings = field(default_factory=Settings)
 
 
+_Opened = TypeVar("_Opened")
+
+
+def once_reachable(
+    connect: Callable[[], _Opened],
+    observer: Observer,
+    settings: LoopSettings,
+    wall: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> _Opened:
+    """What `connect` opens, once the cluster answers: until then the loop is unreachable, and tries it each round."""
+    status = _starting(settings, wall())
+    while True:
+        try:
+            return connect()
+        except ClusterUnreachable as problem:
+            reasons = (Failed(str(problem), status.since),)
+            status = replace(status, at=wall(), state=LoopState.UNREACHABLE, reasons=reasons)
+            observer.changed(status)
+            sleep(settings.every)
+
+
+def _starting(settings: LoopSettings, now: float) -> LoopStatus:
+    """Before anything is known."""
+    return LoopStatus(
+        at=now,
+        instance=settings.owner,
+        state=LoopState.STARTING,
+        since=now,
+        dry_run=settings.dry_run,
+        every_seconds=settings.every,
+    )
+
+
 class _Said(Struct):
     """What a round came to, for the status."""
 
@@ -136,6 +172,10 @@ class _Said(Struct):
     until: float | None = None
 
 
+_ProposedFor = tuple[str, frozenset[tuple[object, ...]]]
+"""What a proposal was made for: the digest of the placement, and of each deviation what a proposal goes by."""
+
+
 class Loop:
     """One process's loop."""
 
@@ -146,17 +186,9 @@ class Loop:
         moment = moment_of(ports.wall())
         self._lease_clock = ports.lease_clock or ports.clock
         self._lease = LeaseKeeper(ports.store, self._lease_clock, settings.owner, moment)
-        self._status = LoopStatus(
-            at=ports.wall(),
-            instance=settings.owner,
-            state=LoopState.STARTING,
-            since=ports.wall(),
-            dry_run=settings.dry_run,
-            every_seconds=settings.every,
-        )
+        self._status = _starting(settings, ports.wall())
         self._failing_since: float | None = None
-        self._proposed: object = None
-        """What the last proposal was made for."""
+        self._proposed: _ProposedFor | None = None
 
     @property
     def status(self) -> LoopStatus:
@@ -322,15 +354,14 @@ class Loop:
     def _remember(self, looked: Looked, read: Read, now: float) -> tuple[Deviation, ...]:
         """What differs, and since when; and what is as it is declared, for later."""
         rules, bad = {d.rule for d in looked.drift.differences}, unhealthy(looked.snapshot)
-        differ = DriftRule.THROTTLE_DIFFERS in rules, DriftRule.LOG_DIR_DRAINED in rules
         differing = deviations(looked, self._history)
-        history = remembered(
-            self._history,
-            looked.comparison,
+        differs = Differs(
             differing_lists(looked),
-            differ,
             for_balance(looked.comparison),
+            standing=DriftRule.THROTTLE_DIFFERS in rules,
+            log_dirs=DriftRule.LOG_DIR_DRAINED in rules,
         )
+        history = remembered(self._history, looked.comparison, differs)
         memory = self._memory.healed({str(name) for name in bad})
         memory = memory.with_since({f.key: now for f in differing})
         much = any(down(read.placement.reconcile.hold, facts_of(looked.snapshot)))

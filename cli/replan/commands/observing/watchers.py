@@ -99,6 +99,11 @@ class Watchers:
         self._status: LoopStatus | None = None
         self._posted: LoopState | None = None
 
+    @property
+    def unwritten(self) -> bool:
+        """Whether a proposal could not be written."""
+        return self.proposals is not None and self.proposals.failed > 0
+
     def changed(self, status: "LoopStatus") -> None:
         """A new status."""
         before, self._status = self._status, status

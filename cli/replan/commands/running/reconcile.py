@@ -19,7 +19,7 @@ from replan.commands.shared.options import (
     placement_files,
 )
 from replan.commands.shared.target import Connection, LiveTarget
-from replan.errors import BadUsage, ClusterUnreachable, Exit
+from replan.errors import BadUsage, Exit
 from replan.model.declared.reconcile import REST_SECONDS
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from replan.applying.journal.protocol import SteeredJournal
     from replan.model.control_plane import Clock
     from replan.planning.plans.plan import Plan
-    from replan.reconciling.loop import LoopSettings
     from replan.reconciling.ports import LoopPorts, Read
     from replan.reconciling.status import Observer
 
@@ -84,7 +83,7 @@ def reconcile(
 
     Exit codes:
       0    nothing differs
-      1    an error: the placement, or the cluster, could not be read
+      1    an error: the placement, or the cluster, could not be read, or a proposal not be written
       2    something differs, and is not due, or not allowed
       3    it holds, or a safety rule or a limit refuses
       4    another application or loop is at work, or its own application waits: it has not looked
@@ -98,7 +97,7 @@ def reconcile(
     from replan.commands.frame.signals import asked_to_stop
     from replan.commands.shared.journals import owner
     from replan.commands.shared.rates import chosen_rates
-    from replan.reconciling.loop import Loop, LoopSettings
+    from replan.reconciling.loop import Loop, LoopSettings, once_reachable
 
     given = [] if git is not None else placement_files(files, cluster)
     if git is not None and files:
@@ -116,51 +115,30 @@ def reconcile(
     )
     with (
         _placements(given, git, ref or "main", path or ".") as (read_placement, places),
-        watching.watchers(places, once=once) as observer,
-        _connected(cluster, observer, settings, once=once) as connection,
+        ExitStack() as stack,
     ):
+        observer = stack.enter_context(watching.watchers(places, once=once))
+
+        def connect() -> Connection:
+            return stack.enter_context(cluster.connect())
+
+        connection = (
+            connect()
+            if once
+            else once_reachable(connect, observer, settings, time.time, time.sleep)
+        )
         stop = asked_to_stop(connection.interrupt, note)
 
         def read() -> "Read":
             return replace(read_placement(), rates=chosen_rates(rates, None, None, cluster))
 
-        ports = _ports(cluster, connection, read, observer, stop, once=once)
-        loop = Loop(ports, settings)
-        if once:
-            return loop.once()
-        loop.run()
-        return Exit.INTERRUPTED
-
-
-@contextmanager
-def _connected(
-    cluster: LiveTarget, observer: "Observer", settings: "LoopSettings", *, once: bool
-) -> "Iterator[Connection]":
-    """The cluster, once it answers; until then that is the state of the loop. One round raises ClusterUnreachable."""
-    from replan.reconciling.status import Failed, LoopState, LoopStatus
-
-    since = time.time()
-    with ExitStack() as stack:
-        connection = None
-        while connection is None:
-            try:
-                connection = stack.enter_context(cluster.connect())
-            except ClusterUnreachable as problem:
-                if once:
-                    raise
-                observer.changed(
-                    LoopStatus(
-                        at=time.time(),
-                        instance=settings.owner,
-                        state=LoopState.UNREACHABLE,
-                        since=since,
-                        reasons=(Failed(str(problem), since),),
-                        dry_run=settings.dry_run,
-                        every_seconds=settings.every,
-                    )
-                )
-                time.sleep(settings.every)
-        yield connection
+        loop = Loop(_ports(cluster, connection, read, observer, stop, once=once), settings)
+        if not once:
+            loop.run()
+            return Exit.INTERRUPTED
+        code = loop.once()
+        stack.close()  # what is proposed is written by now, unless it cannot be
+        return Exit.ERROR if observer.unwritten else code
 
 
 @contextmanager
