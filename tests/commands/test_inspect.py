@@ -311,10 +311,16 @@ def test_quiet_and_verbose_contradict_each_other(shell: Shell) -> None:
     assert said == "replan: --quiet and --verbose contradict each other; pass one of them\n"
 
 
-@pytest.mark.parametrize("never", ["nan", "inf", "1e400"])
-def test_nobody_waits_for_seconds_that_never_end(shell: Shell, never: str) -> None:
+@pytest.mark.parametrize(
+    ("never", "why"),
+    [
+        *((never, "write how many seconds, e.g. 15") for never in ("nan", "inf", "1e400")),
+        ("1e308", "1e+308 s is too long; write at most 86400, a day"),
+    ],
+)
+def test_nobody_waits_for_seconds_that_never_end(shell: Shell, never: str, why: str) -> None:
     _, said = shell.on_cluster("resume", "--settle", never, wanted=1)
-    assert said == "replan: --settle: write how many seconds, e.g. 15\n"
+    assert said == f"replan: --settle: {why}\n"
 
 
 def test_a_plan_that_only_creates_partitions_is_saved_applied_and_then_empty(shell: Shell) -> None:

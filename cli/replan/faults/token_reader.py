@@ -10,7 +10,8 @@ from typing import TypeVar
 from replan.documents.json_text import INT64_MAX
 from replan.errors import BadScenario, ReplanError
 from replan.model.names import BrokerId, Replicas, TopicPartition, parse_topic_partition, replicas
-from replan.placement_file.units import parse_rate, parse_seconds, parse_size
+from replan.placement_file.units import LONGEST_DAYS, parse_rate, parse_seconds, parse_size
+from replan.wording import DAY_SECONDS
 
 _T = TypeVar("_T")
 
@@ -158,7 +159,10 @@ class TokenReader:
 
     def seconds(self) -> float:
         """A time, as `30s`, `2m`, `1h`."""
-        return self._as("a time", "a time, e.g. 30s, 2m or 1h", parse_seconds)
+        seconds = self._as("a time", "a time, e.g. 30s, 2m or 1h", parse_seconds)
+        if seconds > LONGEST_DAYS * DAY_SECONDS:
+            raise self.wrong(f"the time is too long; write at most {LONGEST_DAYS}d")
+        return seconds
 
     def bytes(self) -> int:
         """A size, as `60MB`."""

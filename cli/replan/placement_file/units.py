@@ -16,6 +16,8 @@ from replan.model.names import BrokerId
 from replan.wording import UNLIMITED
 
 NEVER = "never"
+LONGEST_DAYS = 36_500
+"""Of a duration on the command line, in a fault or a scenario: what no clock here overflows at."""
 
 _UNITS = {
     "B": 1,

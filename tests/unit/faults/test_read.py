@@ -80,6 +80,9 @@ lag orders-1 broker 3 by 9999PB at 5s
 unknown outcome of 0 reassign with effect at 5s
 burn 3 at 10m
 foreign dance at 10m
+kill 3 at 36501d
+silence at 5s for 99999999999999d
+flap orders-1 broker 3 every 1ms at 5s for 1d
 """.splitlines()
 
 

@@ -208,6 +208,7 @@ def limit_of(max_size: int | None, form: str) -> int | None:
     return max_size
 
 
+LONGEST_SETTLE_SECONDS = 86_400.0
 UNWATCHED_SECONDS = 3_600.0
 """How long `apply` waits while nothing moves where nobody sees it."""
 
@@ -252,6 +253,10 @@ class Pace(Struct, frozen=True):
     def __post_init__(self) -> None:
         if not isfinite(self.settle):
             raise BadUsage("--settle: write how many seconds, e.g. 15")
+        if self.settle > LONGEST_SETTLE_SECONDS:
+            raise BadUsage(
+                f"--settle: {self.settle:g} s is too long; write at most {LONGEST_SETTLE_SECONDS:.0f}, a day"
+            )
 
     def settings(self, *, watched: bool = True) -> "Settings":
         """The applier's settings; `watched`: whether somebody sees it wait."""

@@ -65,8 +65,6 @@ def journal_place(text: str | JournalPlace) -> JournalPlace:
 
 
 FLEET_FILE = Path("fleet.yaml")
-LONGEST_DAYS = 36_500
-"""Of a duration: what no clock here overflows at."""
 BOOTSTRAP_VARIABLE = "REPLAN_BOOTSTRAP_SERVER"
 SIMULATED_VARIABLE = "REPLAN_SIMULATED"
 CONFIG_VARIABLE = "REPLAN_COMMAND_CONFIG"
@@ -83,7 +81,7 @@ def _variable(name: str) -> str | None:
 
 def seconds(text: str | float) -> float:
     """Read a duration: a number of seconds, or one with ms, s, m, h or d. Raises BadParameter."""
-    from replan.placement_file.units import parse_seconds
+    from replan.placement_file.units import LONGEST_DAYS, parse_seconds
 
     word = str(text).strip()
     try:
