@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 
 from replan.applying.views.progress import Progress
 from replan.simulator.clock import VirtualClock
-from replan.simulator.cluster.advance import next_moment
 from replan.simulator.cluster.faults import At, LoseRequests
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
@@ -97,7 +96,7 @@ class EventSkippingClock:
         if self._longest_stride_seconds <= seconds:
             return seconds
         longest = max(self._longest_stride_seconds, (now - self._began) / 100)
-        ahead = min(longest, next_moment(simulation) - now, self.gives_up_at - now)
+        ahead = min(longest, self._plane.next_moment() - now, self.gives_up_at - now)
         return max(seconds, math.floor(ahead / seconds) * seconds)
 
     def _busy(self, seconds: float) -> float:

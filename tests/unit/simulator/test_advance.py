@@ -46,7 +46,6 @@ from replan.simulator.api import (
     advance,
     directory_of,
     from_snapshot,
-    next_moment,
 )
 
 MB = 1_000_000
@@ -332,7 +331,7 @@ def leaves_the_isr(cluster: Cluster, broker: int, limit: float = 1_000) -> float
     while cluster.clock.now() < limit:
         if broker not in cluster.seen().isr:
             return cluster.clock.now()
-        cluster.clock.sleep(min(next_moment(cluster.plane.simulation), limit) - cluster.clock.now())
+        cluster.clock.sleep(min(cluster.plane.next_moment(), limit) - cluster.clock.now())
     return None
 
 

@@ -52,7 +52,6 @@ from replan.simulator.api import (
     fair_shares,
     from_snapshot,
     grown_sizes,
-    next_moment,
     passing_rate,
     submit_command,
     useful_share,
@@ -201,7 +200,7 @@ def test_remembering_changes_no_speed(faults: list[Fault | None]) -> None:
         if fault is not None:
             simulation = apply_fault(simulation, fault)
         assert lookahead.flows.speeds(simulation) == Flows().speeds(simulation)
-        assert lookahead.next_moment(simulation) == next_moment(simulation)
+        assert lookahead.next_moment(simulation) == Lookahead().next_moment(simulation)
 
 
 def _copying() -> Simulation:

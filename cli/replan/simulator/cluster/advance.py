@@ -100,11 +100,6 @@ class Lookahead:
         return caught_up
 
 
-def next_moment(simulation: Simulation) -> float:
-    """When something happens to the cluster if no request comes before."""
-    return Lookahead().next_moment(simulation)
-
-
 def advance(
     simulation: Simulation,
     until: float,
