@@ -21,9 +21,15 @@ from replan.model.partition import effective_min_isr
 from replan.planning.safety.run_invariants import Sample, ThrottleSettings, Trajectory
 from replan.simulator.cluster.disks import full_dirs
 from replan.simulator.cluster.physical_state import Simulation, World
-from replan.simulator.cluster.replication.copy_rates import identical, leader_of
+from replan.simulator.cluster.replication.copy_rates import leader_of
 from replan.simulator.cluster.replication.traffic import followers_in_step
-from replan.simulator.controller.state import ClusterState, Partition, Topic, changed_partitions
+from replan.simulator.controller.state import (
+    ClusterState,
+    Partition,
+    Topic,
+    changed_partitions,
+    identical,
+)
 
 THROTTLES = frozenset({*THROTTLE_RATES, *THROTTLED_LISTS})
 
@@ -53,13 +59,13 @@ class Recorder:
         self.now = simulation.world.now
 
     def __call__(
-        self, simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float
+        self, simulation: Simulation, rates: Mapping[ReplicaName, float], until: float
     ) -> None:
         """Take in one stretch."""
         self.note(simulation)
         seconds = until - simulation.world.now
         self.throttled_seconds += seconds if self._throttled else 0.0
-        self.load.flow(simulation, speeds, until)
+        self.load.flow(simulation, rates, until)
         self.now = until
 
     def note(self, simulation: Simulation) -> None:
@@ -217,7 +223,7 @@ class Load:
         self._standing_out, self._standing_in = out, into
 
     def flow(
-        self, simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float
+        self, simulation: Simulation, rates: Mapping[ReplicaName, float], until: float
     ) -> None:
         """Take in what flows during one stretch."""
         topics, world = simulation.cluster.topics, simulation.world
@@ -225,14 +231,14 @@ class Load:
         sent, received, fetched = self.sent, self.received, self.replica_bytes
         held = self.held
         out, into = dict(self._standing_out), dict(self._standing_in)
-        for replica, speed in speeds.items():
+        for replica, rate in rates.items():
             name, follower = replica
             leader = topics[name.topic].partitions[name.partition].leader
             if leader is None:
                 continue  # nothing is copied from nobody
-            out[leader] = out.get(leader, 0.0) + speed
-            into[follower] = into.get(follower, 0.0) + speed
-            missing, moved = lags[replica].remaining_bytes, speed * seconds
+            out[leader] = out.get(leader, 0.0) + rate
+            into[follower] = into.get(follower, 0.0) + rate
+            missing, moved = lags[replica].remaining_bytes, rate * seconds
             if produce:
                 missing += produce.get(name, 0.0) * seconds
             moved = min(moved, missing)

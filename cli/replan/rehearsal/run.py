@@ -90,8 +90,8 @@ def perform_recorded(
     recorder, waits = Recorder(_watched(plan), stage), ReportedWaits(options.own)
     refused, unnameable = RefusedFaults(options.faults, stage), _Unnameable(plan)
 
-    def meter(simulation: Simulation, speeds: Mapping[ReplicaName, float], until: float) -> None:
-        recorder(simulation, speeds, until)
+    def meter(simulation: Simulation, rates: Mapping[ReplicaName, float], until: float) -> None:
+        recorder(simulation, rates, until)
         refused.look(simulation, until)
         unnameable.look(simulation)
 

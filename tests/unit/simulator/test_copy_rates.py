@@ -26,10 +26,10 @@ from replan.simulator.api import (
     REPLICA_FETCH_BYTES,
     AlterConfigs,
     AlterReassignments,
+    CopyRates,
     Disconnect,
     DropFromIsr,
     Fault,
-    Flows,
     Forbid,
     KillBroker,
     LagMetadata,
@@ -199,7 +199,7 @@ def test_remembering_changes_no_speed(faults: list[Fault | None]) -> None:
             assert advance(simulation, moment, lookahead=lookahead) == advance(simulation, moment)
         if fault is not None:
             simulation = apply_fault(simulation, fault)
-        assert lookahead.flows.speeds(simulation) == Flows().speeds(simulation)
+        assert lookahead.copy_rates.of(simulation) == CopyRates().of(simulation)
         assert lookahead.next_moment(simulation) == Lookahead().next_moment(simulation)
 
 

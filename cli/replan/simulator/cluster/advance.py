@@ -26,7 +26,7 @@ from replan.simulator.cluster.disks import (
 from replan.simulator.cluster.faults import LoseDisk
 from replan.simulator.cluster.physical_state import Lag, Simulation, World
 from replan.simulator.cluster.replication import quota
-from replan.simulator.cluster.replication.copy_rates import Copy, Flows, leader_of, running_copy
+from replan.simulator.cluster.replication.copy_rates import CopyRates, fetching, leader_of
 from replan.simulator.cluster.replication.log_growth import grown_sizes
 from replan.simulator.cluster.submit import submit_command, without_keys
 from replan.simulator.controller.commands import (
@@ -53,10 +53,15 @@ Meter = Callable[[Simulation, Mapping[ReplicaName, float], float], None]
 
 
 class Lookahead:
-    """What holds until a cluster changes, worked out once: speeds, the next event, who has caught up."""
+    """What holds until a cluster changes, worked out once. Each part is a memory, never a state; it says
+
+    `CopyRates`      which replicas fetch now, from whom and how fast; what leaders send ahead of their rate
+    `InSyncTraffic`  what producers and followers in sync take; which leaders and followers do not serve
+    `Lookahead`      until when that holds; who has caught up; which periodic elections have nothing to do
+    """
 
     def __init__(self) -> None:
-        self.flows = Flows()
+        self.copy_rates = CopyRates()
         self._next: tuple[Simulation, float] | None = None
         self._none_caught_up: object = None
         """Lags of which none has caught up."""
@@ -79,15 +84,10 @@ class Lookahead:
     def next_moment(self, simulation: Simulation) -> float:
         """When something happens to the cluster if no request comes before."""
         if self._next is None or self._next[0] is not simulation:
-            coming = (
-                *_moments(simulation, self.flows.speeds(simulation)),
-                *_timers(simulation, self),
-            )
-            moment = min(coming, default=math.inf)
-            world, speeds = simulation.world, self.flows.speeds(simulation)
-            burst = quota.soonest_empty(world, self.flows.ahead_of_rate)
-            moment = min(moment, world.now + burst)
-            self._next = simulation, min(moment, soonest_full(world, speeds, moment))
+            world, rates = simulation.world, self.copy_rates.of(simulation)
+            burst = quota.soonest_empty(world, self.copy_rates.ahead_of_rate)
+            coming = (*_moments(simulation, rates), *_timers(simulation, self), world.now + burst)
+            self._next = simulation, soonest_full(world, rates, min(coming))
         return self._next[1]
 
     def caught_up(self, lags: Mapping[ReplicaName, Lag]) -> list[ReplicaName]:
@@ -124,13 +124,9 @@ def advance(
         if simulation.world.now >= until:
             return simulation
         moment = min(until, lookahead.next_moment(simulation))
-        speeds = lookahead.flows.speeds(simulation)
         if meter is not None:
-            meter(simulation, speeds, moment)
-        seconds = moment - simulation.world.now
-        world = future_logs.flowed(simulation.cluster, simulation.world, seconds)
-        world = _flowed(world, speeds, moment, lookahead.flows)
-        simulation = replace(simulation, world=world)
+            meter(simulation, lookahead.copy_rates.of(simulation), moment)
+        simulation = replace(simulation, world=_flowed(simulation, lookahead.copy_rates, moment))
 
 
 def _settle_due(simulation: Simulation, lookahead: Lookahead) -> Simulation:
@@ -155,6 +151,22 @@ def _settle_due(simulation: Simulation, lookahead: Lookahead) -> Simulation:
         simulation = replace(simulation, world=world)
     simulation = _fill_disks(simulation, lookahead)
     return _fall_behind(simulation, lookahead)
+
+
+def _with_vain_timers_over(simulation: Simulation, lookahead: Lookahead) -> Simulation:
+    """Runs of periodic elections that were due before now, and had nothing to do, are over."""
+    world, now = simulation.world, simulation.world.now
+    rebalance, unclean = world.next_rebalance, world.next_unclean
+    every = world.speeds.rebalance_seconds
+    if every and rebalance < now and lookahead.in_vain(RebalanceLeaders, simulation.cluster):
+        rebalance += every * math.ceil((now - rebalance) / every)
+    if unclean < now and lookahead.in_vain(ElectUncleanLeaders, simulation.cluster):
+        unclean += world.speeds.unclean_seconds * math.ceil(
+            (now - unclean) / world.speeds.unclean_seconds
+        )
+    if (rebalance, unclean) == (world.next_rebalance, world.next_unclean):
+        return simulation
+    return replace(simulation, world=replace(world, next_rebalance=rebalance, next_unclean=unclean))
 
 
 def _end_sessions(simulation: Simulation) -> Simulation:
@@ -194,14 +206,15 @@ def _stop_brokers(simulation: Simulation) -> Simulation:
 def _join(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     """Leaders take followers that have caught up into the ISR, one by one, each time with the epochs as they are."""
     in_step: list[ReplicaName] = []
-    for replica in lookahead.caught_up(simulation.world.lags):
+    lags = simulation.world.lags
+    caught_up = {replica: lags[replica] for replica in lookahead.caught_up(lags)}
+    for replica, _ in [*fetching(simulation.cluster, simulation.world, caught_up)]:
         cluster, world = simulation.cluster, simulation.world
-        lag = world.lags.get(replica)
-        copy = None if lag is None else running_copy(cluster, world, replica, lag)
-        if copy is None or lag is None or lag.remaining_bytes >= CAUGHT_UP_BYTES:
-            continue
+        lag, leader = world.lags.get(replica), leader_of(cluster, world, replica[0])
+        if lag is None or leader is None or lag.remaining_bytes >= CAUGHT_UP_BYTES:
+            continue  # one that joined before it has completed the reassignment
         if replica not in world.behind:
-            simulation = _joined(simulation, copy, lag)
+            simulation = _joined(simulation, replica, leader, lag)
         elif _keeps_up(simulation, replica, lookahead):
             in_step.append(replica)
     if not in_step:
@@ -212,39 +225,24 @@ def _join(simulation: Simulation, lookahead: Lookahead) -> Simulation:
 
 
 def _keeps_up(simulation: Simulation, replica: ReplicaName, lookahead: Lookahead) -> bool:
-    speed = lookahead.flows.speeds(simulation).get(replica, 0.0)
-    return speed >= simulation.world.produce.get(replica[0], 0.0)
+    rate = lookahead.copy_rates.of(simulation).get(replica, 0.0)
+    return rate >= simulation.world.produce.get(replica[0], 0.0)
 
 
-def _joined(simulation: Simulation, copy: Copy, lag: Lag) -> Simulation:
-    partition = simulation.cluster.partition(copy.partition)
-    leader = leader_of(simulation.cluster, simulation.world, copy.partition)
-    if partition is None or leader is None:
-        return simulation
-    isr = (*partition.isr, copy.follower)
+def _joined(simulation: Simulation, replica: ReplicaName, leader: BrokerId, lag: Lag) -> Simulation:
+    name, follower = replica
+    partition = simulation.cluster.topics[name.topic].partitions[name.partition]
     epochs = (partition.leader_epoch, partition.partition_epoch)
-    simulation, decision = submit_command(
-        simulation, AlterIsr(leader, copy.partition, *epochs, isr)
-    )
+    request = AlterIsr(leader, name, *epochs, (*partition.isr, follower))
+    simulation, decision = submit_command(simulation, request)
     refused = (
         isinstance(decision.whole, Rejected) and decision.whole.code != ErrorCode.NEW_LEADER_ELECTED
     )
     if not refused:
         return simulation
     again = Lag(lag.remaining_bytes, simulation.world.now + ISR_RETRY_SECONDS)
-    lags = {**simulation.world.lags, (copy.partition, copy.follower): again}
+    lags = {**simulation.world.lags, replica: again}
     return replace(simulation, world=replace(simulation.world, lags=lags))
-
-
-def _fall_behind(simulation: Simulation, lookahead: Lookahead) -> Simulation:
-    """Followers in sync of which it shows now that they do not get what is written."""
-    world = simulation.world
-    left_behind = lookahead.flows.left_behind(simulation) if world.produce else ()
-    if not left_behind:
-        return simulation
-    lags = {**world.lags, **dict.fromkeys(left_behind, Lag(0.0, world.now))}
-    behind = {**world.behind, **dict.fromkeys(left_behind, world.now)}
-    return replace(simulation, world=replace(world, lags=lags, behind=behind))
 
 
 def _shrink_isrs(simulation: Simulation) -> Simulation:
@@ -263,30 +261,6 @@ def _shrink_isrs(simulation: Simulation) -> Simulation:
             late.setdefault(name, []).append(broker)
     for name, followers in late.items():
         simulation = with_smaller_isr(simulation, name, tuple(followers))
-    return simulation
-
-
-def _too_late(world: World, speeds: Mapping[ReplicaName, float]) -> Iterator[float]:
-    """When followers that are behind will have been so for too long."""
-    for replica, since in world.behind.items():
-        rate, at = world.produce.get(replica[0], 0.0), since + world.speeds.lag_seconds
-        short = rate * world.speeds.lag_seconds - world.lags[replica].remaining_bytes
-        if short > CAUGHT_UP_BYTES:
-            losing = rate - speeds.get(replica, 0.0)
-            at = max(at, world.now + short / losing) if losing > 0 else math.inf
-        if at > world.now:
-            yield at
-
-
-def _fill_disks(simulation: Simulation, lookahead: Lookahead) -> Simulation:
-    """A directory without room that something is copied to goes offline (LogDirFailureChannel, "No space left")."""
-    full = full_dirs(simulation.world)
-    if not full:
-        return simulation
-    written = by_directory(simulation.world, lookahead.flows.speeds(simulation))
-    for directory in full:
-        if directory in written:
-            simulation = apply_fault(simulation, LoseDisk(*directory))
     return simulation
 
 
@@ -332,29 +306,36 @@ def _periodic(
     return simulation, decision
 
 
-def _with_vain_timers_over(simulation: Simulation, lookahead: Lookahead) -> Simulation:
-    """Runs of periodic elections that were due before now, and had nothing to do, are over."""
-    world, now = simulation.world, simulation.world.now
-    rebalance, unclean = world.next_rebalance, world.next_unclean
-    every = world.speeds.rebalance_seconds
-    if every and rebalance < now and lookahead.in_vain(RebalanceLeaders, simulation.cluster):
-        rebalance += every * math.ceil((now - rebalance) / every)
-    if unclean < now and lookahead.in_vain(ElectUncleanLeaders, simulation.cluster):
-        unclean += world.speeds.unclean_seconds * math.ceil(
-            (now - unclean) / world.speeds.unclean_seconds
-        )
-    if (rebalance, unclean) == (world.next_rebalance, world.next_unclean):
-        return simulation
-    return replace(simulation, world=replace(world, next_rebalance=rebalance, next_unclean=unclean))
-
-
 def _next_run(last: float, interval: float, now: float, decision: ControllerResult) -> float:
     if len(decision.events) >= MAX_ELECTIONS_PER_RUN:
         return now + AT_ONCE_SECONDS
     return last + interval * (math.floor((now - last) / interval) + 1)
 
 
-def _moments(simulation: Simulation, speeds: Mapping[ReplicaName, float]) -> Iterator[float]:
+def _fill_disks(simulation: Simulation, lookahead: Lookahead) -> Simulation:
+    """A directory without room that something is copied to goes offline (LogDirFailureChannel, "No space left")."""
+    full = full_dirs(simulation.world)
+    if not full:
+        return simulation
+    written = by_directory(simulation.world, lookahead.copy_rates.of(simulation))
+    for directory in full:
+        if directory in written:
+            simulation = apply_fault(simulation, LoseDisk(*directory))
+    return simulation
+
+
+def _fall_behind(simulation: Simulation, lookahead: Lookahead) -> Simulation:
+    """Followers in sync of which it shows now that they do not get what is written."""
+    world = simulation.world
+    left_behind = lookahead.copy_rates.left_behind(simulation) if world.produce else ()
+    if not left_behind:
+        return simulation
+    lags = {**world.lags, **dict.fromkeys(left_behind, Lag(0.0, world.now))}
+    behind = {**world.behind, **dict.fromkeys(left_behind, world.now)}
+    return replace(simulation, world=replace(world, lags=lags, behind=behind))
+
+
+def _moments(simulation: Simulation, rates: Mapping[ReplicaName, float]) -> Iterator[float]:
     """The later moments at which something will happen if nothing happens before."""
     world = simulation.world
     if world.agenda:
@@ -368,9 +349,33 @@ def _moments(simulation: Simulation, speeds: Mapping[ReplicaName, float]) -> Ite
         if registration is not None and not registration.fenced:
             yield since + world.speeds.session_seconds
     yield from (lag.fetches_from for lag in world.lags.values() if lag.fetches_from > world.now)
-    yield from _arrivals(world, speeds)
+    yield from _arrivals(world, rates)
     if world.behind:
-        yield from _too_late(world, speeds)
+        yield from _too_late(world, rates)
+
+
+def _arrivals(world: World, rates: Mapping[ReplicaName, float]) -> Iterator[float]:
+    """When the next copy will have caught up, rounded up to the grain, so that those that are close end together."""
+    grain, lags, produce = world.speeds.grain_seconds, world.lags, world.produce
+    soonest = math.inf
+    for replica, rate in rates.items():
+        gain = rate - produce.get(replica[0], 0.0)
+        if gain > 0:
+            soonest = min(soonest, lags[replica].remaining_bytes / gain)
+    if math.isfinite(soonest):
+        yield max(math.ceil((world.now + soonest) / grain) * grain, world.now + grain)
+
+
+def _too_late(world: World, rates: Mapping[ReplicaName, float]) -> Iterator[float]:
+    """When followers that are behind will have been so for too long."""
+    for replica, since in world.behind.items():
+        written, at = world.produce.get(replica[0], 0.0), since + world.speeds.lag_seconds
+        short = written * world.speeds.lag_seconds - world.lags[replica].remaining_bytes
+        if short > CAUGHT_UP_BYTES:
+            losing = written - rates.get(replica, 0.0)
+            at = max(at, world.now + short / losing) if losing > 0 else math.inf
+        if at > world.now:
+            yield at
 
 
 def _timers(simulation: Simulation, lookahead: Lookahead) -> Iterator[float]:
@@ -382,29 +387,17 @@ def _timers(simulation: Simulation, lookahead: Lookahead) -> Iterator[float]:
         yield world.next_unclean
 
 
-def _arrivals(world: World, speeds: Mapping[ReplicaName, float]) -> Iterator[float]:
-    """When the next copy will have caught up, rounded up to the grain, so that those that are close end together."""
-    grain, lags, produce = world.speeds.grain_seconds, world.lags, world.produce
-    soonest = math.inf
-    for replica, speed in speeds.items():
-        gain = speed - produce.get(replica[0], 0.0)
-        if gain > 0:
-            soonest = min(soonest, lags[replica].remaining_bytes / gain)
-    if math.isfinite(soonest):
-        yield max(math.ceil((world.now + soonest) / grain) * grain, world.now + grain)
-
-
-def _flowed(
-    world: World, speeds: Mapping[ReplicaName, float], moment: float, flows: Flows
-) -> World:
+def _flowed(simulation: Simulation, copy_rates: CopyRates, moment: float) -> World:
     """The world at a later moment at which nothing has happened but bytes."""
-    seconds, leaderless = moment - world.now, flows.traffic.leaderless
-    sizes = grown_sizes(world.sizes, world.produce, leaderless, flows.limits, seconds)
-    lags, speed_of, rate_of = dict(world.lags), speeds.get, world.produce.get
+    rates, seconds = copy_rates.of(simulation), moment - simulation.world.now
+    world = future_logs.flowed(simulation.cluster, simulation.world, seconds)
+    leaderless = copy_rates.traffic.leaderless
+    sizes = grown_sizes(world.sizes, world.produce, leaderless, copy_rates.limits, seconds)
+    lags, rate_of, written_to = dict(world.lags), rates.get, world.produce.get
     written: dict[ReplicaName, float] = {}
     for replica, (lacking, fetches_from) in world.lags.items():
         name = replica[0]
-        fetched, produced = speed_of(replica, 0.0) * seconds, rate_of(name, 0.0) * seconds
+        fetched, produced = rate_of(replica, 0.0) * seconds, written_to(name, 0.0) * seconds
         if produced and name in leaderless:
             produced = 0.0
         if fetched or produced:
@@ -415,5 +408,5 @@ def _flowed(
                 remaining = min(remaining, sizes.get(name, remaining))
             written[replica] = fetched
             lags[replica] = Lag(remaining, fetches_from)
-    ahead = quota.drained(world, flows.ahead_of_rate, moment)
+    ahead = quota.drained(world, copy_rates.ahead_of_rate, moment)
     return replace(with_written(world, written), now=moment, lags=lags, sizes=sizes, bursts=ahead)

@@ -155,15 +155,15 @@ def full_dirs(world: World) -> list[BrokerDirectory]:
     return [(d.broker, d.path) for d in world.log_dirs if d.usable_bytes == 0]
 
 
-def soonest_full(world: World, speeds: Mapping[ReplicaName, float], before: float) -> float:
+def soonest_full(world: World, rates: Mapping[ReplicaName, float], before: float) -> float:
     """When copies will have filled the next log directory, if that is sooner; growth by producers is not counted."""
     reach = (before - world.now) * world.speeds.network_bytes_per_second
     near = [(d, d.usable_bytes) for d in world.log_dirs if 0 < (d.usable_bytes or 0) <= reach]
     if not near:
         return before
-    rates, grain = by_directory(world, speeds), world.speeds.grain_seconds
+    filling, grain = by_directory(world, rates), world.speeds.grain_seconds
     left = (
-        (usable or 0) / rate for d, usable in near if (rate := rates.get((d.broker, d.path), 0.0))
+        (usable or 0) / rate for d, usable in near if (rate := filling.get((d.broker, d.path), 0.0))
     )
     return min(before, world.now + max(grain, min(left, default=math.inf)))
 

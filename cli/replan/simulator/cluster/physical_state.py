@@ -237,7 +237,7 @@ class World(Struct, frozen=True, kw_only=True):
     behind: Mapping[ReplicaName, float] = field(default_factory=dict)
     """Replicas in the ISR that do not get all that is written, since they are dead or slow, and since when."""
     epochs: Mapping[TopicPartition, tuple[EpochStart, ...]] = field(default_factory=dict)
-    """Which epochs wrote the leader's log; see `replica_logs`."""
+    """Which epochs wrote the leader's log."""
     parted: Mapping[ReplicaName, Log] = field(default_factory=dict)
     """Logs that are no beginning of the leader's."""
     bursts: Mapping[BrokerId, Burst] = field(default_factory=dict)

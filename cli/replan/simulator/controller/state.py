@@ -11,6 +11,7 @@ replaced, and never shrinks.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from operator import is_
 
 from msgspec import Struct, field
 
@@ -247,6 +248,11 @@ class ClusterState(Struct, frozen=True):
         """
         first = self.topics[topic].partitions[0]
         return effective_min_isr(self.min_insync_replicas(topic), len(first.replicas))
+
+
+def identical(some: tuple[object, ...], others: tuple[object, ...]) -> bool:
+    """Whether two tuples hold the very same values."""
+    return len(some) == len(others) and all(map(is_, some, others))
 
 
 def changed_partitions(

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 from itertools import chain
-from operator import is_
 from typing import NamedTuple
 
 from replan.model.configs import (
@@ -35,11 +34,11 @@ from replan.simulator.cluster.replication.quota import (
     useful_share,
 )
 from replan.simulator.cluster.replication.traffic import (
+    InSyncTraffic,
     ThrottledEntries,
-    Traffic,
     followers_in_step,
 )
-from replan.simulator.controller.state import ClusterState, changed_configs
+from replan.simulator.controller.state import ClusterState, changed_configs, identical
 
 
 def fair_shares(links: Sequence[Sequence[int]], wide: Mapping[int, float]) -> list[float]:
@@ -83,15 +82,7 @@ NETWORKS = {LEADER_REPLICAS: "out", FOLLOWER_REPLICAS: "in"}
 
 
 class Copy(NamedTuple):
-    """One follower that fetches what it lacks."""
-
-    partition: TopicPartition
-    leader: BrokerId
-    follower: BrokerId
-
-
-class _Running(NamedTuple):
-    """A copy that moves bytes, and what it uses; the same object for as long as neither changes."""
+    """A replica that fetches what it lacks, from whom, and what that uses; the same object while none of it changes."""
 
     replica: ReplicaName
     leader: BrokerId
@@ -100,17 +91,24 @@ class _Running(NamedTuple):
     """The number of its leader's throttle; -1 where it meets none."""
 
 
-def running_copy(
-    cluster: ClusterState, world: World, replica: ReplicaName, lag: Lag
-) -> Copy | None:
-    """The copy of one replica outside the ISR, if it moves bytes now."""
-    if lag.fetches_from > world.now or lies_on_lost_disk(world, replica):
-        return None
-    name, follower = replica
-    leader = leader_of(cluster, world, name)
-    if leader is None or not world.serves(follower) or not cluster.active(follower):
-        return None
-    return Copy(name, leader, follower)
+def fetching(
+    cluster: ClusterState, world: World, lags: Mapping[ReplicaName, Lag]
+) -> Iterator[tuple[ReplicaName, BrokerId]]:
+    """Which of these replicas fetch now, each with its leader: both serve, and the follower has begun to."""
+    absent = world.down.keys() | world.starting.keys()
+    able = {b for b in cluster.brokers if b not in absent and cluster.active(b)}
+    topics, now, lost_dirs = cluster.topics, world.now, world.lost_dirs
+    for replica, lag in lags.items():
+        (topic, number), follower = replica
+        if lag.fetches_from > now or follower not in able or topic not in topics:
+            continue
+        partition = topics[topic].partitions.get(number)
+        leader = None if partition is None else partition.leader
+        if leader is None or leader in absent:
+            continue
+        if lost_dirs and lies_on_lost_disk(world, replica):
+            continue
+        yield replica, leader
 
 
 def leader_of(cluster: ClusterState, world: World, name: TopicPartition) -> BrokerId | None:
@@ -121,46 +119,48 @@ def leader_of(cluster: ClusterState, world: World, name: TopicPartition) -> Brok
     return partition.leader
 
 
-class Flows:
-    """Tells speeds, and remembers what did not change since it was asked last: a memory, never a state."""
+class CopyRates:
+    """Bytes per second of each copy; remembers what did not change since it was asked last: a memory, never a state."""
 
     def __init__(self) -> None:
-        self.traffic = Traffic()
+        self.traffic = InSyncTraffic()
         self.ahead_of_rate: Mapping[BrokerId, tuple[float, float]] = {}
         """Of each leader that sends throttled bytes: the most that it may have left to send ahead of its even rate, and
         the bytes per second by which it does."""
         self.limits: Mapping[TopicPartition, float] = {}
         """Bytes to which retention lets the logs grow that are written to."""
         self._limited_by: tuple[object, ...] = ()
+        # The answer, the states that it holds for, and what it was worked out from.
+        self._rates: Mapping[ReplicaName, float] = {}
         self._at: tuple[object, ...] = ()
-        self._copies: list[_Running] = []
-        self._in_sync: Mapping[SharedLink, float] = {}
+        self._copies: list[Copy] = []
         self._spent: frozenset[BrokerId] = frozenset()
+        self._in_sync: Mapping[SharedLink, float] = {}
         self._circumstances: tuple[object, ...] = ()
-        self._speeds: Mapping[ReplicaName, float] = {}
+        # What rests on configurations: the copy of each replica, the throttle's rate of each link.
         self._configs: Mapping[ConfigResource, Mapping[str, str]] = {}
         self._rest: tuple[object, ...] = ()
-        self._rates: dict[SharedLink, int | None] = {}
-        self._lists: dict[tuple[str, str], ThrottledEntries] = {}
+        self._copy_of: dict[ReplicaName, Copy] = {}
+        self._throttle_rates: dict[SharedLink, int | None] = {}
+        # Links by number, the network that each throttle's bytes pass, and what a link carries.
         self._links: list[SharedLink] = []
+        self._numbers: dict[SharedLink, int] = {}
         self._network_of: dict[int, int] = {}
         self._widths: dict[tuple[int, int, float, bool], float] = {}
-        self._numbers: dict[SharedLink, int] = {}
-        self._copy_of: dict[ReplicaName, _Running] = {}
 
-    def speeds(self, simulation: Simulation) -> Mapping[ReplicaName, float]:
-        """Bytes per second of each running copy that its follower can use."""
+    def of(self, simulation: Simulation) -> Mapping[ReplicaName, float]:
+        """Bytes per second of each copy that its follower can use."""
         cluster, world = simulation.cluster, simulation.world
         of = (world.lags, world.down, world.starting, world.produce, world.slow, world.speeds)
         at = (cluster, *of)
         if not identical(at, self._at):
             self._at = at
             self._ask_again(cluster, world)
-        return self._speeds
+        return self._rates
 
     def left_behind(self, simulation: Simulation) -> list[ReplicaName]:
         """The followers in sync that get less than is written from now on: dead ones, and those of slow brokers."""
-        self.speeds(simulation)
+        self.of(simulation)
         cluster, world = simulation.cluster, simulation.world
         behind = [*sorted(self.traffic.absent)]
         if world.slow:
@@ -174,13 +174,13 @@ class Flows:
         self._forget_changed(cluster, world)
         copies, spent = self._running(cluster, world), quota.spent(world)
         in_sync = self._in_sync = self.traffic.count(cluster, world)
-        circumstances = (in_sync, self._rates, world.slow, world.speeds)
+        circumstances = (in_sync, self._throttle_rates, world.slow, world.speeds)
         if not identical(circumstances[1:], self._circumstances[1:]):
             self._widths = {}
         changed = copies != self._copies or spent != self._spent
         if changed or not identical(circumstances, self._circumstances):
             self._copies, self._spent, self._circumstances = copies, spent, circumstances
-            self._speeds = self._shared(world, in_sync)
+            self._rates = self._shared(world, in_sync)
 
     def _forget_changed(self, cluster: ClusterState, world: World) -> None:
         """Forget what rests on a configuration that has changed: all where a rate may have, else listed replicas."""
@@ -189,29 +189,15 @@ class Flows:
         rest = (cluster.file_configs, world.speeds)
         topics = {name for scope, name in changed if scope is ConfigScope.TOPIC}
         if len(topics) < len(changed) or not identical(rest, self._rest):
-            self._rest, self._rates, self._lists, self._copy_of = rest, {}, {}, {}
+            self._rest, self._throttle_rates, self._copy_of = rest, {}, {}
         elif topics:
-            self._lists = {of: lists for of, lists in self._lists.items() if of[0] not in topics}
             self._copy_of = {
                 r: copy for r, copy in self._copy_of.items() if r[0].topic not in topics
             }
 
-    def _running(self, cluster: ClusterState, world: World) -> list[_Running]:
-        """The copies that move bytes now: leader and follower both serve, and the follower has begun to fetch."""
-        absent = world.down.keys() | world.starting.keys()
-        able = {b for b in cluster.brokers if b not in absent and cluster.active(b)}
-        copies, topics, now, copy_of = [], cluster.topics, world.now, self._copy_of
-        lost_dirs = world.lost_dirs
-        for replica, lag in world.lags.items():
-            (topic, number), follower = replica
-            if lag.fetches_from > now or follower not in able or topic not in topics:
-                continue
-            partition = topics[topic].partitions.get(number)
-            leader = None if partition is None else partition.leader
-            if leader is None or leader in absent:
-                continue
-            if lost_dirs and lies_on_lost_disk(world, replica):
-                continue
+    def _running(self, cluster: ClusterState, world: World) -> list[Copy]:
+        copies, copy_of = [], self._copy_of
+        for replica, leader in fetching(cluster, world, world.lags):
             copy = copy_of.get(replica)
             if copy is None or copy.leader != leader:
                 copy = copy_of[replica] = self._using(cluster, world, replica, leader)
@@ -247,7 +233,7 @@ class Flows:
         return wide
 
     def _measured(self, world: World, counted: float, link: SharedLink, copies: int) -> float:
-        rate = self._rates.get(link)
+        rate = self._throttle_rates.get(link)
         if rate is None:
             return max(0.0, _hardware(world, link) - counted)
         if link[0] != LEADER_REPLICAS:
@@ -280,18 +266,18 @@ class Flows:
             if self._links[number][1] in self._spent:
                 yield self._links[number][1], (math.inf, 0.0)
                 continue
-            leader, rate = self._links[number][1], self._rates[self._links[number]]
+            leader, rate = self._links[number][1], self._throttle_rates[self._links[number]]
             counted = in_sync.get(self._links[number], 0.0)
             even = max(0.0, (rate or 0) - counted)
             yield leader, (quota.full(rate or 0, counted), max(0.0, speed - even))
 
     def _using(
         self, cluster: ClusterState, world: World, replica: ReplicaName, leader: BrokerId
-    ) -> _Running:
-        links = list(self._links_used(cluster, world, Copy(replica[0], leader, replica[1])))
+    ) -> Copy:
+        links = list(self._links_used(cluster, world, replica, leader))
         throttled = (LEADER_REPLICAS, leader) in links
         throttle = self._number((LEADER_REPLICAS, leader)) if throttled else -1
-        return _Running(replica, leader, tuple(self._number(link) for link in links), throttle)
+        return Copy(replica, leader, tuple(self._number(link) for link in links), throttle)
 
     def _number(self, link: SharedLink) -> int:
         if link not in self._numbers:
@@ -301,24 +287,23 @@ class Flows:
                 self._network_of[number] = self._number((NETWORKS[link[0]], link[1]))
         return self._numbers[link]
 
-    def _links_used(self, cluster: ClusterState, world: World, copy: Copy) -> Iterator[SharedLink]:
+    def _links_used(
+        self, cluster: ClusterState, world: World, replica: ReplicaName, leader: BrokerId
+    ) -> Iterator[SharedLink]:
         """The links that a copy uses; a throttle only where the replica is listed and a rate is in force."""
-        yield ("out", copy.leader)
-        yield ("in", copy.follower)
+        (topic, number), follower = replica
+        yield ("out", leader)
+        yield ("in", follower)
         if math.isfinite(world.speeds.disk_bytes_per_second):
-            yield ("disk", copy.leader)
-            yield ("disk", copy.follower)
-        for link in ((LEADER_REPLICAS, copy.leader), (FOLLOWER_REPLICAS, copy.follower)):
-            if link not in self._rates:
-                self._rates[link] = rate_in_force(cluster, link[1], RATE_KEYS[link[0]])
-            if self._rates[link] is not None and self._listed(cluster, copy.partition, link):
+            yield ("disk", leader)
+            yield ("disk", follower)
+        for link in ((LEADER_REPLICAS, leader), (FOLLOWER_REPLICAS, follower)):
+            key, broker = link
+            if link not in self._throttle_rates:
+                self._throttle_rates[link] = rate_in_force(cluster, broker, RATE_KEYS[key])
+            limited = self._throttle_rates[link] is not None
+            if limited and ThrottledEntries.of(cluster, topic, key).names(number, broker):
                 yield link
-
-    def _listed(self, cluster: ClusterState, name: TopicPartition, link: SharedLink) -> bool:
-        where = (name.topic, link[0])
-        if where not in self._lists:
-            self._lists[where] = ThrottledEntries.of(cluster, *where)
-        return self._lists[where].names(name.partition, link[1])
 
 
 def _outrun(
@@ -362,11 +347,6 @@ def _tight(world: World, in_sync: Mapping[SharedLink, float]) -> Iterator[tuple[
             room = max(0.0, _hardware(world, link) - taken)
             if wanted > room:
                 yield link, room
-
-
-def identical(some: tuple[object, ...], others: tuple[object, ...]) -> bool:
-    """Whether two tuples hold the very same values."""
-    return len(some) == len(others) and all(map(is_, some, others))
 
 
 def _hardware(world: World, link: SharedLink) -> float:

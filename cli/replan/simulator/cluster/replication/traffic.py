@@ -8,7 +8,6 @@ a simulation change one partition of thousands.
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from operator import is_not
 
 from msgspec import Struct, field
 
@@ -23,6 +22,7 @@ from replan.simulator.controller.state import (
     Topic,
     changed_configs,
     changed_partitions,
+    identical,
 )
 
 TrafficSide = tuple[str, BrokerId]
@@ -66,8 +66,8 @@ ListTexts = tuple[str, str]
 NO_LISTS = ("", "")
 
 
-class Traffic:
-    """In-sync traffic of a whole cluster; counts again only what has changed."""
+class InSyncTraffic:
+    """What a whole cluster writes and replicates in sync; counts again only what has changed."""
 
     def __init__(self) -> None:
         self._reset(())
@@ -92,8 +92,7 @@ class Traffic:
         The very same mapping as before where nothing has changed.
         """
         rest = (world.produce, world.down, world.starting)
-        same = len(rest) == len(self._rest) and not any(map(is_not, rest, self._rest))
-        if not same or self._misses_topic(cluster.topics):
+        if not identical(rest, self._rest) or self._misses_topic(cluster.topics):
             self._reset(rest)
         relisted = self._relisted(cluster)
         changed = dict(changed_partitions(self._topics, cluster.topics))
