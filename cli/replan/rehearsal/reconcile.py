@@ -24,6 +24,7 @@ from replan.planning.plans.plan import Plan
 from replan.reconciling.loop import LONGEST_REST_SECONDS, Loop, LoopSettings
 from replan.reconciling.ports import LoopPorts, Read
 from replan.reconciling.status import Observer, PlacementSource
+from replan.reconciling.steering import STUCK_SECONDS
 from replan.reconciling.store import LoopStore, MemoryStore
 from replan.rehearsal.skipping_clock import EventSkippingClock, busy_stride
 from replan.rehearsal.watched import LackMeter, Missed, WatchedLoop
@@ -34,7 +35,9 @@ from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import SimulatedControlPlane
 
 STRIDE_SECONDS = 60.0
-"""The longest sleep of the applier while nothing happens: the guard looks as often as that, at least."""
+"""The longest sleep of the applier while nothing happens, in the first hours."""
+LONGEST_STRIDE_SECONDS = STUCK_SECONDS / 3
+"""And later: what the guard does not see move for three times as long counts as stuck."""
 WAITS_SECONDS = 30.0
 """So long a person waits for an answer of the process at work."""
 
@@ -285,6 +288,7 @@ def _pace(
         changed.when,
         settle_seconds=Settings().settle_seconds,
         longest_stride_seconds=STRIDE_SECONDS,
+        most_seconds=LONGEST_STRIDE_SECONDS,
         faults=schedule,
     )
 

@@ -49,15 +49,19 @@ class EventSkippingClock:
         *,
         settle_seconds: float,
         longest_stride_seconds: float,
+        most_seconds: float = math.inf,
         faults: Iterable[At],
     ) -> None:
-        """`changed_at`: when the cluster last changed; `settle_seconds`: those of the applier; `faults` by its time."""
+        """`changed_at`: when the cluster last changed; `settle_seconds`: those of the applier; `faults` by its time.
+
+        Strides grow with the time that has passed, beyond the longest of the beginning, up to `most_seconds`.
+        """
         self.looks = 0
         self._plane = plane
         self._clock = clock
         self._changed_at = changed_at
         self._quiet_seconds = settle_seconds + QUIET_SECONDS
-        self._longest_stride_seconds = longest_stride_seconds
+        self._longest_stride_seconds, self._most_seconds = longest_stride_seconds, most_seconds
         self._faults = sorted(moment for at in faults for moment in _moments(at))
         """The moments after which the applier looks closely."""
         self._began = clock.now()
@@ -95,7 +99,8 @@ class EventSkippingClock:
             return seconds
         if self._longest_stride_seconds <= seconds:
             return seconds
-        longest = max(self._longest_stride_seconds, (now - self._began) / 100)
+        grown = min((now - self._began) / 100, self._most_seconds)
+        longest = max(self._longest_stride_seconds, grown)
         ahead = min(longest, self._plane.next_moment() - now, self.gives_up_at - now)
         return max(seconds, math.floor(ahead / seconds) * seconds)
 
