@@ -145,21 +145,6 @@ def test_a_silent_owner_is_taken_over_and_can_write_no_more(machines: Machines) 
         assert rate(1, "6") not in third.read()
 
 
-def test_an_owner_with_signs_of_life_keeps_the_lock(machines: Machines) -> None:
-    own = Hand()
-    first = machines.take("ann", own)
-    first.append([APP])
-
-    def at_work() -> None:
-        own.time += LOCK_BEAT_SECONDS / 5
-        first.append([])
-
-    with pytest.raises(Held, match="ann"):
-        machines.take("bob", Hand(meanwhile=at_work))
-    first.append([rate(1, "5")])
-    first.close()
-
-
 def test_a_taker_waits_for_a_lock_that_is_released_in_time(machines: Machines) -> None:
     own = Hand()
     first = machines.take("ann", own)

@@ -226,6 +226,13 @@ def three_copying() -> Lab:
     return made
 
 
+def three_confirming() -> Lab:
+    """The same once both are in sync, and wait for the settle time."""
+    made = three_moves()
+    made.apply(stop=made.stop_at(14))
+    return made
+
+
 def has_moved(made: Lab) -> bool:
     """Every list as it is wanted, led by its first, and all settings as they were."""
     return stands_at_the_target(made) and made.configs() == three_moves().configs()
@@ -253,14 +260,23 @@ class Example:
     kind: AnyKind | None = None
     """None: of moves, or a second one of a kind."""
     troubles: tuple[Fault, ...] = ()
-    half_way: Callable[[], Lab] | None = None
-    """One to be cancelled."""
+    half_way: tuple[Callable[[], Lab], ...] = ()
+    """Some to be cancelled."""
 
 
 LAG = LagMetadata(8.0)
 OF_KINDS = {
     "moves": Example(
-        three_moves, has_moved, "reassign", None, troubles(WriteKind.REASSIGN, LAG), three_copying
+        three_moves,
+        has_moved,
+        "reassign",
+        None,
+        (
+            *troubles(WriteKind.REASSIGN, LAG),
+            *troubles(WriteKind.CONFIGURE),
+            *troubles(WriteKind.ELECT),
+        ),
+        (three_copying, three_confirming),
     ),
     "creates": Example(growing, has_grown, "create", CREATES, troubles(WriteKind.CREATE, LAG)),
     "standing throttles": Example(
@@ -275,7 +291,7 @@ OF_KINDS = {
             *troubles(WriteKind.REASSIGN, LoseRequests(WriteKind.REASSIGN, 1, 30.0)),
             *troubles(WriteKind.ELECT, LoseRequests(WriteKind.ELECT, 1, 30.0), LAG),
         ),
-        list_changed,
+        (list_changed,),
     ),
     "log moves": Example(
         leaving_a_directory,
@@ -283,7 +299,7 @@ OF_KINDS = {
         "move logs",
         LOG_MOVES,
         troubles(WriteKind.MOVE_LOGS, LoseRequests(WriteKind.MOVE_LOGS, 2, None), LAG),
-        copying_within,
+        (copying_within,),
     ),
     "log moves and their rate": Example(rate_left_behind, has_left, "move logs"),
 }

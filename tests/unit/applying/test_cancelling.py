@@ -1,12 +1,9 @@
 """Cancelled in every phase, and killed at every boundary: what was not finished is back, and nothing else is left."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.builders import CLUSTER_ID
 from tests.unit.applying.lab import Boundary, Killed, Lab, MortalWriter, T
 from tests.unit.applying.test_steering import at
 from tests.unit.applying.three_moves import MOVES, three_moves
@@ -17,7 +14,6 @@ from replan.applying.api import (
     Cancelling,
     Command,
     Ending,
-    FileJournal,
     LastRequest,
     ListsLeft,
     Outcome,
@@ -151,45 +147,9 @@ def test_a_copy_that_is_being_cancelled_by_itself_is_part_of_neither_the_copied_
     assert after.copied_bytes <= before.copied_bytes
 
 
-@cache
-def effects_of(seconds: float) -> int:
-    counting = Boundary()
-    cancelled_at(three_moves(), seconds, counting)
-    return counting.crossings
-
-
-KILLS = [
-    (seconds, effect)
-    for seconds in (COPYING, CONFIRMING)
-    for effect in range(1, effects_of(seconds) + 1)
-]
-
-
-@pytest.mark.parametrize(("seconds", "effect"), KILLS)
-def test_killed_after_any_effect_of_a_cancel_whoever_resumes_comes_to_the_same_end(
-    seconds: float, effect: int
-) -> None:
-    made = three_moves()
-    before = made.configs()
-    with pytest.raises(Killed):
-        cancelled_at(made, seconds, Boundary(kill_after=effect))
-    opened = made.ledger.application
-    if opened is None:  # its last effect, the record of the end, is there
-        assert effect == effects_of(seconds)
-    elif not (opened.cancelled_by or opened.takes_back):  # nobody had obeyed yet
-        assert made.apply(verb=Verb.CANCEL).exit_code is Exit.OK
-    else:
-        assert resumed(made).exit_code is Exit.OK
-    assert is_back(made)
-    assert made.configs() == before
-    assert made.ledger.application is None
-
-
 def test_the_same_plan_is_refused_while_it_is_being_cancelled_and_applied_afterwards() -> None:
     made = three_moves()
-    boundary = Boundary(kill_after=effects_of(COPYING) - 6)
-    with pytest.raises(Killed):
-        cancelled_at(made, COPYING, boundary)
+    made.apply(stop=made.stop_at(COPYING + 2), arrived=at(made, (COPYING, Verb.CANCEL, "")))
     with pytest.raises(Held):
         made.apply()
     resumed(made)
@@ -352,23 +312,3 @@ def expand_effect() -> int:
     three_moves().apply(boundary=counting)
     crossings = [what for what in counting.log if what != "tick"]
     return crossings.index("reassign") + 1
-
-
-@pytest.mark.parametrize("effect", range(2, effects_of(COPYING) + 1, 5))
-def test_killed_with_a_journal_file_another_process_takes_the_file_and_comes_to_the_same_end(
-    tmp_path: Path, effect: int
-) -> None:
-    made = three_moves()
-    before = made.configs()
-    file = tmp_path / "journal"
-    with FileJournal(file, CLUSTER_ID) as made.journal, pytest.raises(Killed):
-        cancelled_at(made, COPYING, Boundary(kill_after=effect))
-    with FileJournal(file, CLUSTER_ID) as made.journal:
-        opened = made.ledger.application
-        if opened is not None:
-            cancelled = opened.cancelled_by or opened.takes_back
-            outcome = resumed(made) if cancelled else made.apply(verb=Verb.CANCEL)
-            assert outcome.exit_code is Exit.OK
-        assert is_back(made)
-        assert made.configs() == before
-        assert made.ledger.application is None

@@ -62,19 +62,6 @@ def test_an_id_is_not_given_twice_although_earlier_ones_are_forgotten() -> None:
     assert application.key == f"app/{DIGEST[:12]}-10"
 
 
-def test_an_ended_application_keeps_what_its_copies_had_to_copy() -> None:
-    moves = [
-        move([1, 2, 3], [4, 2, 5], partition=0, size=20 * MB),
-        move([2, 3, 1], [3, 2, 1], partition=1, size=20 * MB),
-    ]
-    made = lab(
-        [state(m.original, partition=m.partition.partition, size=20 * MB) for m in moves], moves
-    )
-    made.apply()
-    (ended,) = (r for r in made.journal.read() if isinstance(r, Application))
-    assert (ended.status, ended.bytes) == (ApplicationStatus.CLOSED, 2 * 20 * MB)
-
-
 def test_nothing_is_copied_for_a_list_that_stands_already() -> None:
     there = move([1, 2, 3], [4, 2, 5], partition=0, size=20 * MB)
     to_do = move([2, 3, 1], [4, 3, 1], partition=1, size=5 * MB)

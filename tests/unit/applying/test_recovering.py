@@ -34,8 +34,6 @@ from replan.model.api import (
 )
 from replan.planning.api import (
     Recovery,
-    dumps,
-    loads,
 )
 from replan.simulator.api import (
     At,
@@ -57,11 +55,6 @@ def recovery(made: Lab) -> Recovery:
 def record(made: Lab) -> RecoveryRecord:
     (found,) = [r for r in made.journal.read() if isinstance(r, RecoveryRecord)][-1:]
     return found
-
-
-def test_the_plan_with_its_evidence_is_read_back_as_it_was_written() -> None:
-    plan = leaderless().plan
-    assert loads(dumps(plan), "plan.json") == plan
 
 
 def test_the_best_log_leads_and_the_journal_keeps_why() -> None:
@@ -135,16 +128,6 @@ def test_nothing_ends_while_an_election_may_arrive_and_what_that_cuts_is_measure
     assert (leader(made), record(made).status, record(made).lost) == (TWO, Status.DONE, 0)
     holds = [h for p in made.reports for h in (p.holds or {}).values()]
     assert RecoveryArrivalPossible(TWO, led=False, better=(THREE,), seconds=0) in holds
-
-
-def test_a_replica_that_was_given_up_and_returns_is_not_elected_over() -> None:
-    made = leaderless()
-    made.plane.schedule((At(made.clock.now(), StartBroker(ONE)),))
-    outcome = made.apply()
-    assert outcome.exit_code in {Exit.OK, Exit.REFUSED}
-    assert leader(made) in {ONE, TWO}
-    if leader(made) == ONE:
-        assert record(made).status is Status.STALE
 
 
 def test_a_log_that_differs_from_the_plan_stops_its_partition() -> None:

@@ -11,30 +11,23 @@ from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab, plan_of
 from replan.applying.api import (
     Application,
     ApplicationStatus,
-    AwaitingThrottle,
     Ending,
     Journal,
     JournalSilent,
     LookTooOld,
     MemoryJournal,
-    NewBrokerFenced,
     NoSlot,
     OriginalsChunk,
-    OutcomePending,
     PatientJournal,
     PlanChunk,
-    ReadingsApart,
     Record,
     Result,
     SavedRate,
     Settings,
     clear_throttles,
-    open_plan,
-    unpacked,
 )
 from replan.errors import (
     BadFile,
-    BadUsage,
     ClusterUnreachable,
     Exit,
     Held,
@@ -55,14 +48,12 @@ from replan.model.api import (
     replicas,
     topic_change,
 )
-from replan.planning.api import Origin, Plan, RequestKind, StandaloneElection, dumps
+from replan.planning.api import Plan, StandaloneElection, dumps
 from replan.reporting.api import outcome_text
 from replan.simulator.api import (
     AlterConfigs,
     AlterReassignments,
     At,
-    Disconnect,
-    DropFromIsr,
     KillBroker,
     LagMetadata,
     LoseRequests,
@@ -109,78 +100,11 @@ def test_interrupted_it_puts_back_what_no_running_copy_needs() -> None:
     assert outcome.results[1].hold == NoSlot(BrokerId(1), 1, 1)
 
 
-def test_a_finished_plan_asks_for_nothing() -> None:
-    made = lab([state([1, 2, 3], size=MB)], [GROW])
-    assert outcome_text(made.apply()) == "1 done"
-    counting = Boundary()
-    outcome = made.apply(boundary=counting)
-    assert (outcome.exit_code, outcome_text(outcome)) == (
-        Exit.OK,
-        "nothing to do: the cluster is as the plan wants it",
-    )
-    assert counting.crossings == 0
-
-
-def test_a_finished_plan_is_stale_when_the_cluster_has_moved_on() -> None:
-    made = lab([state([1, 2, 3], size=MB)], [GROW])
-    made.apply()
-    made.plane.reassign({GROW.partition: replicas(1, 3)}, allow_replication_factor_change=True)
-    made.clock.sleep(30)
-    made.plane.reassign({GROW.partition: replicas(3, 1)}, allow_replication_factor_change=True)
-    outcome = made.apply()
-    assert outcome.exit_code is Exit.REFUSED
-    assert outcome.results[0].message == (
-        "orders-0: planned from [1, 2, 3], found [3, 1]; make a new plan"
-    )
-
-
 def test_another_cluster_is_refused() -> None:
     made = lab([state([1, 2, 3])], [GROW])
     other = Plan("somewhere-else", "", {}, (GROW,))
     with pytest.raises(WrongCluster, match="the plan is for cluster somewhere-else"):
         made.apply(other)
-
-
-def test_a_reassignment_of_another_tool_is_left_alone() -> None:
-    made = lab([state([1, 2, 3], size=500 * MB)], [GROW])
-    made.plane.reassign({GROW.partition: replicas(1, 2, 5)}, allow_replication_factor_change=True)
-    outcome = made.apply()
-    assert outcome.exit_code is Exit.HELD
-    assert outcome.results[0].message == (
-        "orders-0: another tool's reassignment to [1, 2, 5] is running (adding [5], removing [3]); "
-        "let it end or cancel it, then make a new plan"
-    )
-
-
-@pytest.mark.parametrize("late", [None, 0.0, 40.0, 70.0], ids=str)
-@pytest.mark.parametrize("kind", list(WriteKind), ids=str)
-def test_lost_requests_are_asked_again_and_it_arrives(kind: WriteKind, late: float | None) -> None:
-    swap = move([1, 2, 3], [2, 4, 1], size=20 * MB)
-    made = lab(
-        [state([1, 2, 3], size=20 * MB)],
-        [swap],
-        throttle=FAST,
-        schedule=(At(0, LoseRequests(kind, 2, late)),),
-    )
-    before = made.configs()
-    assert outcome_text(made.apply()) == "1 done"
-    assert made.partition(swap).replicas == swap.target
-    made.clock.sleep(100)
-    assert made.partition(swap).replicas == swap.target
-    assert made.configs() == before
-
-
-def test_after_a_takeover_a_different_request_waits_for_those_of_the_one_before() -> None:
-    made = lab(
-        [state([1, 2, 3], size=MB)],
-        [GROW],
-        schedule=(At(0, LoseRequests(WriteKind.REASSIGN, 1, 70)),),
-    )
-    with pytest.raises(Killed):
-        made.apply(boundary=Boundary(kill_after=3))
-    assert outcome_text(made.apply()) == "1 done"
-    made.clock.sleep(100)
-    assert made.partition(GROW).replicas == GROW.target
 
 
 @pytest.mark.parametrize("late", [0, 70, 82])
@@ -248,21 +172,6 @@ def test_whoever_resumes_after_throttle_clear_need_not_wait_again_for_what_may_a
     assert outcome_text(made.apply()) == "1 done"
     assert made.clock.now() - cleared < 30
     assert made.configs() == before
-
-
-def test_after_an_unknown_outcome_a_different_request_waits_for_85_seconds() -> None:
-    made = lab(
-        [state([1, 2, 3], size=MB)],
-        [GROW],
-        schedule=(At(0, LoseRequests(WriteKind.REASSIGN, 1, 0)),),
-    )
-    assert outcome_text(made.apply()) == "1 done"
-    assert made.clock.now() > 85
-    said = [p.holds[GROW.partition] for p in made.reports if p.holds and GROW.partition in p.holds]
-    pending = OutcomePending(
-        RequestKind.EXPAND, replicas(1, 2, 3, 4), RequestKind.ASSIGN, seconds=70
-    )
-    assert pending in said
 
 
 def test_throttle_clear_restores_what_is_left_and_keeps_what_a_running_copy_needs() -> None:
@@ -356,21 +265,6 @@ def test_what_was_seen_before_a_process_stood_still_drops_no_replica() -> None:
     assert seconds > look + 60
 
 
-def test_a_broker_is_loaded_by_no_more_copies_than_it_has_slots() -> None:
-    moves = [move([1, 2, 3], [1, 2, 4], partition=p, size=20 * MB) for p in range(6)]
-    made = lab(
-        [state([1, 2, 3], partition=p, size=20 * MB) for p in range(6)],
-        moves,
-        throttle=FAST,
-        settings=Settings(slots_per_broker=2),
-    )
-    assert outcome_text(made.apply()) == "6 done"
-    copying = [
-        sum(1 for c in p.copies if not all(r.in_sync for r in c.replicas)) for p in made.reports
-    ]
-    assert max(copying) == 2
-
-
 def drained(number: int, size: int = 0) -> Lab:
     """So many partitions of the topic of groups leave broker 1, which leads a third of them."""
     lists = [([1, 2, 3], [4, 2, 3]), ([2, 3, 1], [2, 3, 5]), ([3, 1, 2], [3, 4, 2])]
@@ -400,32 +294,6 @@ def test_a_hundred_orders_of_the_topic_of_groups_change_within_a_minute() -> Non
     made = lab([state(o, partition=n, topic=topic) for n, (o, _) in enumerate(chosen)], moves)
     assert outcome_text(made.apply()) == "100 done"
     assert made.clock.now() < 60
-
-
-def test_the_order_before_a_blacklist_is_remembered_and_forgotten_when_it_stands_again() -> None:
-    away, back = move([1, 2, 3], [2, 3, 1]), move([2, 3, 1], [1, 2, 3])
-    made = lab([state([1, 2, 3], size=MB)], [away], remember=[away.partition])
-    made.apply()
-    ledger = made.ledger
-    assert ledger.remembered()[away.partition].order == replicas(1, 2, 3)
-    made.apply(plan_of([back]))
-    assert made.ledger.remembered() == {}
-
-
-def test_a_closed_application_leaves_its_own_record_and_the_way_back() -> None:
-    made = lab([state([1, 2, 3], size=MB)], [GROW], throttle=FAST)
-    made.apply()
-    ledger = made.ledger
-    closed, kept = ledger.records.values()
-    assert isinstance(closed, Application)
-    assert isinstance(kept, OriginalsChunk)
-    assert closed.status is ApplicationStatus.CLOSED
-    found = unpacked(ledger, closed)
-    assert found is not None
-    assert found.throttle == FAST
-    assert found.origins() == [
-        Origin(GROW.partition, GROW.topic_id, GROW.original, GROW.target, done=True)
-    ]
 
 
 class TakenOver(MemoryJournal):
@@ -514,21 +382,6 @@ def test_a_journal_that_cannot_be_written_stops_every_request(
     ]
 
 
-def test_an_abandoned_application_leaves_its_moves_and_takes_its_throttles() -> None:
-    made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
-    before = made.configs()
-    made.apply(stop=made.stop_at(5))
-    outcome = made.abandon()
-    assert (outcome.exit_code, outcome_text(outcome)) == (
-        Exit.OK,
-        "abandoned: 1 running\nthrottles set by replan: all restored to what was there before",
-    )
-    assert made.configs() == before
-    assert made.partition(GROW).replicas == GROW.expanded
-    with pytest.raises(BadUsage, match="no application is open on this cluster"):
-        made.abandon()
-
-
 def test_abandon_counts_what_was_not_started_too_and_so_does_the_journal() -> None:
     made = one_at_a_time()
     made.apply(stop=made.stop_at(8))
@@ -555,17 +408,6 @@ def test_abandon_and_clear_need_no_plan_that_they_can_read() -> None:
     outcome = made.abandon()
     assert outcome.exit_code is Exit.OK
     assert made.configs() == before
-
-
-def test_abandon_stays_until_the_last_request_can_no_longer_arrive() -> None:
-    made = lab([state([1, 2, 3], size=50 * MB)], [GROW])
-    made.plane.schedule((At(0, LoseRequests(WriteKind.REASSIGN, 1, 60.0)),))
-    made.apply(stop=lambda: bool(made.ledger.owned))
-    began = made.clock.now()
-    made.abandon()
-    assert made.clock.now() - began >= made.settings.quarantine_seconds
-    assert made.ledger.application is None
-    assert made.partition(GROW).replicas == GROW.expanded
 
 
 def test_an_application_stays_while_a_list_of_a_partition_that_has_ended_may_arrive() -> None:
@@ -601,27 +443,6 @@ def test_abandon_is_the_way_out_where_two_applications_are_open() -> None:
     assert {type(record) for record in kept.records.values()} == {Application, OriginalsChunk}
 
 
-def test_another_machine_finds_the_plan_in_the_journal() -> None:
-    made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
-    assert open_plan(made.ledger) is None
-    made.apply(stop=made.stop_at(5))
-    assert open_plan(made.ledger) == made.plan
-
-
-def test_throttle_clear_says_what_a_dead_broker_still_has() -> None:
-    made = lab([state([1, 2, 3], size=50 * MB)], [GROW], throttle=SLOW)
-    made.apply(stop=made.stop_at(5))
-    made.plane.inject(KillBroker(BrokerId(3)))
-    made.clock.sleep(100)
-    outcome = made.clear()
-    assert outcome.exit_code is Exit.HELD
-    assert outcome_text(outcome) == (
-        "throttles set by replan: not all restored\n"
-        "rate of broker 3 to be restored: leader.replication.throttled.rate to be removed; broker 3 does not "
-        "answer. Rerun, or run `replan throttle clear`, when it is back"
-    )
-
-
 def test_nothing_is_sent_without_an_append_of_its_own_tick() -> None:
     """Otherwise a process that was taken over would not learn it before it acts."""
     made = lab([state([1, 2, 3], size=5 * MB)], [GROW], throttle=FAST)
@@ -637,58 +458,6 @@ def test_nothing_is_sent_without_an_append_of_its_own_tick() -> None:
         ["append"],
         ["append"],
     ]
-
-
-def test_a_new_broker_that_dies_before_the_copy_begins_sends_it_back_to_wait() -> None:
-    made = lab(
-        [state([1, 2, 3], size=MB)],
-        [GROW],
-        throttle=FAST,
-        schedule=(At(0, KillBroker(BrokerId(4))), At(60, StartBroker(BrokerId(4)))),
-    )
-    before = made.configs()
-    made.clock.sleep(8.5)
-    assert outcome_text(made.apply()) == "1 done"
-    said = [(p.holds or {}).get(GROW.partition) for p in made.reports[:2]]
-    assert said == [
-        AwaitingThrottle((BrokerId(4),)),
-        NewBrokerFenced(BrokerId(4)),
-    ]
-    assert made.clock.now() > 60
-    assert made.configs() == before
-
-
-@pytest.mark.parametrize("lost", [False, True])
-def test_where_in_sync_replicas_are_lost_fewer_copies_run(lost: bool) -> None:
-    sizes = [100, 10, 10, 10, 10, 10]
-    moves = [move([1, 2, 3], [1, 2, 4], partition=p, size=s * MB) for p, s in enumerate(sizes)]
-    drop = At(5, DropFromIsr(GROW.partition, BrokerId(2), 30 * MB))
-    made = lab(
-        [state(m.original, partition=m.partition.partition, size=m.bytes) for m in moves],
-        moves,
-        throttle=MoveThrottle(2 * MB),
-        schedule=(drop,) if lost else (),
-        settings=Settings(slots_per_broker=2),
-    )
-    assert outcome_text(made.apply()) == "6 done"
-    copying = [
-        sum(1 for c in p.copies if not all(r.in_sync for r in c.replicas))
-        for p in made.reports
-        if p.at_seconds >= 5 and p.waiting > 1
-    ]
-    assert (copying.count(1) > 12) is lost  # a slot is refilled within three looks
-
-
-def test_readings_that_are_too_far_apart_start_the_settle_time_again_and_are_noted() -> None:
-    made = lab([state([1, 2, 3], size=50 * MB)], [GROW], schedule=(At(8, Disconnect(9)),))
-    assert made.apply().exit_code is Exit.OK
-    apart = [
-        note
-        for progress in made.reports
-        for note in progress.notes
-        if isinstance(note, ReadingsApart)
-    ]
-    assert [(note.seconds > 8, note.silent) for note in apart] == [(True, ())]
 
 
 def test_what_a_request_leads_to_may_be_looked_for_sooner() -> None:

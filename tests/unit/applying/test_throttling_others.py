@@ -13,9 +13,7 @@ from replan.applying.api import (
     Ending,
     Ledger,
     Owner,
-    RateKept,
     RateLowered,
-    RateRemoved,
     RunningCopies,
     Settings,
     SlowerAlready,
@@ -203,39 +201,6 @@ def test_what_another_tool_has_set_stays_or_is_restored_and_is_named() -> None:
     assert RateLowered(BrokerId(1), LEADER_RATE, 90 * MB, RATE) in outcome.notes
     assert SlowerAlready(BrokerId(4), FOLLOWER_RATE, 10 * MB, RATE) in outcome.notes
     assert made.configs() == before
-
-
-def test_a_rate_that_another_tool_changes_meanwhile_is_left_and_named() -> None:
-    made = copying()
-
-    def changed() -> bool:
-        if 4 < made.clock.now() < 6:
-            made.plane.alter_configs(
-                [broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.SET, "7000000")]
-            )
-        return False
-
-    outcome = made.apply(others=True, stop=changed)
-    assert any(isinstance(n, RateKept) for n in outcome.notes)
-    assert made.configs()[ConfigScope.BROKER, "1"] == {LEADER_RATE: "7000000"}
-
-
-def test_a_wiped_throttle_is_set_again_once_and_reported() -> None:
-    made = copying()
-    wiped = list[float]()
-
-    def wipe() -> bool:
-        own = LEADER_RATE in made.configs().get((ConfigScope.BROKER, "1"), {})
-        if own and made.clock.now() > 4 and not wiped:
-            wiped.append(made.clock.now())
-            made.plane.alter_configs(
-                [broker_change(BrokerId(1), LEADER_RATE, ConfigOperation.DELETE)]
-            )
-        return False
-
-    outcome = made.apply(others=True, stop=wipe)
-    assert RateRemoved(BrokerId(1), LEADER_RATE, again=False) in outcome.notes
-    assert not throttles_of(made.plane.simulation.cluster)
 
 
 def test_beside_a_plan_it_stays_until_both_have_ended() -> None:
