@@ -7,23 +7,20 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
-from msgspec import Struct, field
 from msgspec.structs import replace
 from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import admin, delete_topics, partition_metadata, until
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
+from tests.unit.applying.journal.records import APP, Hand, rate
 from tests.unit.applying.journal.test_stores import StoreLaws
 
 from replan.applying.api import (
-    Application,
-    ApplicationStatus,
     Command,
     Forget,
     PlanChunk,
     Record,
-    SavedRate,
     Settings,
     SteeredJournal,
 )
@@ -43,28 +40,9 @@ from replan.kafka.api import (
     release_lock,
     take_ownership,
 )
-from replan.model.api import JOURNAL_TOPIC, LEADER_RATE, BrokerId
+from replan.model.api import JOURNAL_TOPIC
 
-APP = Application("a-1", ApplicationStatus.OPEN, "d" * 64, "m" * 64, "cluster", "ann@ops-1")
 BIG = tuple(PlanChunk("a-1", number, '"é\n' * 75_000) for number in range(3))
-
-
-def rate(broker: int, value: str) -> SavedRate:
-    return SavedRate(BrokerId(broker), LEADER_RATE, None, (value,))
-
-
-class Hand(Struct):
-    """A clock that only its owner moves; what others do meanwhile is done while it sleeps."""
-
-    time: float = 0.0
-    meanwhile: Callable[[], None] = field(default=lambda: None)
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
-        self.meanwhile()
 
 
 class Machines:
@@ -353,8 +331,6 @@ def test_an_append_waits_for_no_frozen_leader(
 @pytest.fixture
 def own_cluster(layout: Layout, pytestconfig: pytest.Config) -> Iterator[OneJvmCluster]:
     """Three brokers, of which one can be stopped."""
-    from msgspec.structs import replace
-
     small = replace(layout, racks={1: "a", 2: "b"})
     with one_jvm_cluster(small, pytestconfig) as cluster:
         yield cluster

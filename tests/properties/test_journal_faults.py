@@ -6,9 +6,8 @@ application is open on the cluster; and what is not replan's is never written.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -19,13 +18,13 @@ from msgspec.structs import replace
 from tests.commandline import checked
 from tests.kafka.harness.fake_cluster import FakeCluster, Shape
 from tests.profiles import count
+from tests.unit.applying.journal.records import Hand, rate
 
 from replan.applying.api import (
     Application,
     ApplicationStatus,
     Forget,
     Record,
-    SavedRate,
     open_applications,
 )
 from replan.errors import BadFile, ClusterRefused, ClusterUnreachable, Held
@@ -36,7 +35,7 @@ from replan.kafka.api import (
     open_cluster,
     take_ownership,
 )
-from replan.model.api import JOURNAL_TOPIC, LEADER_RATE, BrokerId
+from replan.model.api import JOURNAL_TOPIC
 
 pytestmark = pytest.mark.kafka  # it needs sockets, and no Kafka
 OTHER, PAYMENTS, EXPIRING = "other_journal", "payments", "expiring"
@@ -44,25 +43,6 @@ OTHER, PAYMENTS, EXPIRING = "other_journal", "payments", "expiring"
 
 def application(name: str) -> Application:
     return Application(name, ApplicationStatus.OPEN, "d" * 64, "m" * 64, "fake-cluster", "ann@ops")
-
-
-def rate(broker: int, value: str) -> SavedRate:
-    return SavedRate(BrokerId(broker), LEADER_RATE, None, (value,))
-
-
-@dataclass
-class Hand:
-    """A clock that moves while its owner sleeps; what others do meanwhile is done then."""
-
-    time: float = 0.0
-    meanwhile: Callable[[], None] = field(default=lambda: None)
-
-    def now(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
-        self.meanwhile()
 
 
 class Site:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from msgspec.structs import replace
-from tests.builders import TOPIC, TOPIC_ID, brokers, move, snapshot, state
+from tests.builders import TOPIC, TOPIC_ID, move, state
 from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
 from tests.unit.applying.three_moves import stands_at_the_target, three_moves
 
@@ -26,7 +26,6 @@ from replan.model.api import (
     BrokerId,
     ConfigOperation,
     ConfigScope,
-    Features,
     LogDir,
     MoveThrottle,
     SettingName,
@@ -57,10 +56,8 @@ from replan.simulator.api import (
     LoseRequests,
     RepeatRequests,
     SendRequest,
-    SimulatedControlPlane,
     SlowBroker,
     WriteKind,
-    from_snapshot,
 )
 
 ONE, TWO, THREE, B4 = BrokerId(1), BrokerId(2), BrokerId(3), BrokerId(4)
@@ -172,11 +169,8 @@ DIRS = tuple(LogDir(B4, path, 10**9, 9 * 10**8, 1, replicas=of) for path, of in 
 def leaving_a_directory() -> Lab:
     """Two replicas leave /a, one of them of a partition that another move is for."""
     states = [state([4, 1, 2], partition=n, size=20 * MB) for n in range(3)]
-    found = lab(states, [move([4, 1, 2], [4, 1, 3], size=20 * MB)], throttle=MoveThrottle(10 * MB))
-    seen = replace(
-        snapshot(states, registered=brokers(5, "abc"), features=Features(True, True)), log_dirs=DIRS
-    )
-    found.plane = SimulatedControlPlane(from_snapshot(seen, "4.3"), found.clock)
+    moves = [move([4, 1, 2], [4, 1, 3], size=20 * MB)]
+    found = lab(states, moves, throttle=MoveThrottle(10 * MB), log_dirs=DIRS)
     within = [
         LogMove(TOPIC, TOPIC_ID, number, B4, "/a", target, 20 * MB)
         for number, target in ((0, "/b"), (1, "/c"))

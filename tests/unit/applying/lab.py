@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from msgspec.structs import replace
 from tests.builders import CLUSTER_ID, brokers, snapshot
 from tests.profiles import by_profile
 
@@ -33,6 +34,7 @@ from replan.model.api import (
     ConfigScope,
     ElectionType,
     Features,
+    LogDir,
     MoveThrottle,
     NewPartitions,
     PartitionState,
@@ -249,6 +251,24 @@ class Lab:
         return {where: dict(values) for where, values in stored.items() if values}
 
 
+BOB = "bob@ops-2"
+
+
+def at(made: Lab, *sent: tuple[float, Verb, str], **more: Any) -> Callable[[], Sequence[Command]]:
+    """The inbox of a run to which these are sent by Bob: when, what, and which rate; `more`: of each."""
+
+    def arrived() -> Sequence[Command]:
+        ledger = made.ledger
+        due = (
+            Command(ledger.application_id, f"{number}", verb, rate, BOB, **more)
+            for number, (seconds, verb, rate) in enumerate(sent)
+            if seconds <= made.clock.now()
+        )
+        return [c for c in due if c.key not in ledger.records]
+
+    return arrived
+
+
 def killed_anywhere(
     made: Callable[[], Lab],
     apply: Callable[[Lab, Boundary], object] = lambda found, boundary: found.apply(
@@ -286,11 +306,12 @@ def lab(
     settings: Settings | None = None,
     remember: Collection[TopicPartition] = (),
     unclean: bool = False,
+    log_dirs: Sequence[LogDir] = (),
 ) -> Lab:
     """A lab with these partitions and a plan of these moves."""
     clock = VirtualClock()
     plane = SimulatedControlPlane(
-        simulation(states, version, registered, unclean=unclean),
+        simulation(states, version, registered, unclean=unclean, log_dirs=log_dirs),
         clock,
         schedule=schedule,
         watch=watch,
@@ -310,13 +331,14 @@ def simulation(
     registered: Sequence[Broker] | None = None,
     *,
     unclean: bool = False,
+    log_dirs: Sequence[LogDir] = (),
 ) -> Simulation:
     """A cluster of this version with these partitions; `unclean`: unclean.leader.election.enable of all topics."""
     rules = rules_of(version)
     features = Features(rules.replication_factor_guard, rules.elr_by_default)
     topics = {s.partition.topic for s in states} if unclean else set[str]()
     seen = snapshot(states, registered=registered, features=features, unclean=sorted(topics))
-    return from_snapshot(seen, version)
+    return from_snapshot(replace(seen, log_dirs=tuple(log_dirs)), version)
 
 
 def plan_of(

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 from msgspec.structs import replace
-from tests.unit.applying.lab import Boundary, Killed, Lab, MortalWriter, T
-from tests.unit.applying.test_steering import at
+from tests.unit.applying.lab import Boundary, Killed, Lab, MortalWriter, T, at
 from tests.unit.applying.three_moves import MOVES, three_moves
 
 from replan.applying.api import (
@@ -75,18 +74,12 @@ def is_back(made: Lab) -> bool:
     )
 
 
-def test_whoever_resumes_learns_that_it_was_cancelled_meanwhile_and_one_that_was_is_done() -> None:
+def test_whoever_resumes_learns_that_it_was_cancelled_meanwhile() -> None:
     made = three_moves()
     assert made.apply(stop=made.stop_at(COPYING)).exit_code is Exit.INTERRUPTED
     outcome = cancelled_at(made, COPYING + 2, verb=Verb.RESUME)
     assert (outcome.exit_code, outcome.ending) == (Exit.HELD, Ending.COMPLETE)
     assert is_back(made)
-
-    again = three_moves()
-    with pytest.raises(Killed):
-        cancelled_at(again, COPYING, Boundary(kill_after=12))
-    assert again.ledger.application is not None
-    assert resumed(again).exit_code is Exit.OK
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1.0, 2.0, COPYING, CONFIRMING, 24.0, 28.0, 31.0])

@@ -110,6 +110,7 @@ def test_over_several_applications_it_leads_to_before_the_first_of_them() -> Non
     first = applications(made)[0].id
     made.apply(back(made))
     made.apply()
+    assert stands_at_the_target(made)
     assert made.apply(back(made, first)).exit_code is Exit.OK
     assert is_as_before(made)
     assert not back(made, first).changes

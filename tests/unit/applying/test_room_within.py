@@ -2,14 +2,13 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.builders import TOPIC_ID, brokers, move, snapshot, state
+from tests.builders import TOPIC_ID, brokers, move, state
 from tests.unit.applying.lab import MB, Lab, killed_anywhere, lab
 
 from replan.applying.api import Settings
 from replan.errors import Exit
-from replan.model.api import BrokerId, Features, LogDir, TopicPartition, Wanted
+from replan.model.api import BrokerId, LogDir, TopicPartition, Wanted
 from replan.planning.api import LogMove
-from replan.simulator.api import SimulatedControlPlane, from_snapshot
 
 B1 = BrokerId(1)
 LIES = TopicPartition("clicks", 0)
@@ -20,15 +19,12 @@ def made(usable: int = 500 * MB) -> Lab:
     """Both come to /d1 of broker 1: the one from /d2, and the other from broker 4, as /d1 has the fewest logs."""
     states = [state([4, 2, 3], size=SIZE), state([1, 2, 3], topic=LIES.topic, size=SIZE)]
     settings = Settings(owner="ann@ops-1", give_up_seconds=600.0)
-    found = lab(states, [move([4, 2, 3], [1, 2, 3], size=SIZE)], settings=settings)
     dirs = (
         LogDir(B1, "/d1", 1000 * MB, usable, 0),
         LogDir(B1, "/d2", 1000 * MB, 500 * MB, 3, replicas={LIES.topic: (0,)}),
     )
-    seen = snapshot(states, registered=brokers(4, "abc"), features=Features(True, True))
-    found.plane = SimulatedControlPlane(
-        from_snapshot(replace(seen, log_dirs=dirs), "4.3"), found.clock
-    )
+    moves = [move([4, 2, 3], [1, 2, 3], size=SIZE)]
+    found = lab(states, moves, registered=brokers(4, "abc"), settings=settings, log_dirs=dirs)
     within = LogMove(LIES.topic, TOPIC_ID, 0, B1, "/d2", "/d1", SIZE)
     found.plan = replace(found.plan, log_moves=(within,))
     return found

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from msgspec.structs import replace
 from tests.builders import move, state
-from tests.unit.applying.lab import MB, Boundary, Killed, Lab, lab
+from tests.unit.applying.lab import BOB, MB, Boundary, Killed, Lab, at, lab
 
 from replan.applying.api import (
     Application,
@@ -52,8 +52,6 @@ pytestmark = pytest.mark.slow
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 SLOW, FAST = MB, 40 * MB
-BOB = "bob@ops-2"
-Inbox = Callable[[], Sequence[Command]]
 
 
 def two_copies(rate: int | None = SLOW, slots: int = 1) -> Lab:
@@ -67,22 +65,6 @@ def two_copies(rate: int | None = SLOW, slots: int = 1) -> Lab:
         throttle=None if rate is None else MoveThrottle(rate),
         settings=Settings(owner="ann@ops-1", slots_per_broker=slots, give_up_seconds=600),
     )
-
-
-def at(made: Lab, *sent: tuple[float, Verb, str]) -> Inbox:
-    """The inbox of a run to which these are sent: when, what, and which rate."""
-
-    def arrived() -> Sequence[Command]:
-        ledger = made.ledger
-        opened = "" if ledger.application is None else ledger.application.id
-        due = (
-            Command(opened, f"{number}", verb, rate, BOB)
-            for number, (seconds, verb, rate) in enumerate(sent)
-            if seconds <= made.clock.now()
-        )
-        return [c for c in due if c.key not in ledger.records]
-
-    return arrived
 
 
 def begun(made: Lab) -> set[TopicPartition]:
@@ -403,18 +385,14 @@ def test_rates_of_single_brokers_are_changed_by_side_and_restored_at_the_end() -
     sent = MoveRates.of(wanted)
     seen = set[tuple[str, str, str]]()
 
-    def arrived() -> Sequence[Command]:
-        ledger = made.ledger
-        command = Command(
-            ledger.application_id, "1", Verb.THROTTLE, sent.rate, BOB, brokers=sent.brokers
-        )
+    def looks() -> bool:
         for (scope, name), settings in made.configs().items():
             if scope is ConfigScope.BROKER:
                 seen.update((name, key, value) for key, value in settings.items() if "rate" in key)
-        due = made.clock.now() >= 5 and command.key not in ledger.records
-        return [command] if due else []
+        return False
 
-    assert made.apply(arrived=arrived).exit_code is Exit.OK
+    inbox = at(made, (5, Verb.THROTTLE, sent.rate), brokers=sent.brokers)
+    assert made.apply(arrived=inbox, stop=looks).exit_code is Exit.OK
     assert ("1", LEADER_RATE, str(SLOW)) in seen
     assert ("1", LEADER_RATE, str(3 * FAST)) in seen
     assert ("2", LEADER_RATE, str(FAST)) in seen

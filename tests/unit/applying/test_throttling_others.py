@@ -1,15 +1,14 @@
 """`throttle RATE --running`: reassignments of other tools under replan's throttle, put back whatever is killed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 from tests.builders import CLUSTER_ID, move, state
-from tests.unit.applying.lab import MB, Boundary, Lab, killed_anywhere, lab
+from tests.unit.applying.lab import MB, Boundary, Lab, at, killed_anywhere, lab
 
 from replan.applying.api import (
     Application,
     ApplicationStatus,
-    Command,
     Ending,
     Ledger,
     Owner,
@@ -73,20 +72,6 @@ def throttle(made: Lab, boundary: Boundary | None = None) -> "object":
 
 def running(made: Lab) -> set[TopicPartition]:
     return set(made.plane.look(Wanted()).running)
-
-
-def at(
-    made: Lab, seconds: float, *, others: bool | None, rate: str
-) -> Callable[[], Sequence[Command]]:
-    """The inbox of a run to which the command is sent then."""
-
-    def arrived() -> Sequence[Command]:
-        ledger = made.ledger
-        found = Command(ledger.application_id, "1", Verb.THROTTLE, rate, "bob@ops-2", others=others)
-        due = made.clock.now() >= seconds and found.key not in ledger.records
-        return [found] if due else []
-
-    return arrived
 
 
 def test_without_an_application_it_opens_one_that_ends_with_the_copies() -> None:
@@ -211,7 +196,7 @@ def test_beside_a_plan_it_stays_until_both_have_ended() -> None:
         entries.update(made.configs().get(TOPIC, {}).get(FOLLOWER_REPLICAS, "").split(","))
         return False
 
-    inbox = at(made, 2, others=True, rate=str(RATE))
+    inbox = at(made, (2, Verb.THROTTLE, str(RATE)), others=True)
     outcome = made.apply(arrived=inbox, stop=look)
     assert outcome.exit_code is Exit.OK
     assert made.partition(OWN).replicas == OWN.target
@@ -222,7 +207,7 @@ def test_beside_a_plan_it_stays_until_both_have_ended() -> None:
 
 def test_throttling_them_can_be_taken_back() -> None:
     made = copying()
-    inbox = at(made, 4, others=False, rate=str(RATE))
+    inbox = at(made, (4, Verb.THROTTLE, str(RATE)), others=False)
     assert made.apply(others=True, arrived=inbox).exit_code is Exit.OK
     assert made.clock.now() < 40
     assert running(made) == {P0}

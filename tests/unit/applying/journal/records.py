@@ -1,7 +1,9 @@
-"""One of every kind of record, for the tests of journals."""
+"""One of every kind of record, and the clock of who has a journal, for the tests of journals."""
 
+from collections.abc import Callable
 from typing import Any
 
+from msgspec import Struct, field
 from tests.builders import TOPIC_ID
 
 from replan.applying.api import (
@@ -59,6 +61,25 @@ def begun(planned: Move, **more: Any) -> MoveRecord:
     """What is written down of a move of `APP`."""
     of = planned.partition, planned.topic_id, planned.original, planned.target
     return MoveRecord("a-1", *of, **more)
+
+
+def rate(broker: int, value: str) -> SavedRate:
+    """That a leader rate of a broker is replan's."""
+    return SavedRate(BrokerId(broker), LEADER_RATE, None, (value,))
+
+
+class Hand(Struct):
+    """A clock that only its owner moves; what others do meanwhile is done while it sleeps."""
+
+    time: float = 0.0
+    meanwhile: Callable[[], None] = field(default=lambda: None)
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+        self.meanwhile()
 
 
 RECORDS: tuple[Record, ...] = (
