@@ -49,8 +49,8 @@ from replan.planning.making.recoveries import *
 from replan.planning.making.required_racks import *
 from replan.planning.making.room import *
 from replan.planning.making.stages import *
+from replan.planning.making.wanted_moves import *
 from replan.planning.making.way_back import *
-from replan.planning.making.why_moved import *
 from replan.planning.placing.balance import *
 from replan.planning.placing.balanced_heads import *
 from replan.planning.placing.broken_rules import *

@@ -3,32 +3,36 @@
 The way: find what differs (`compared`), make a move of each difference or a refusal (`refusals`), put the moves in
 order (`admission_order`), say what else a person should know (`plan_warnings`), and hold all of it to the laws
 (`plan_invariants`).
-Only partitions that differ become objects.
+
+The way of the lists, from the file to the moves. Only partitions that differ become objects:
+
+| by | they are | |
+| --- | --- | --- |
+| `placement_file` | `Placement.explicit`, `.rules` | what the file says, with its places |
+| `comparison.chosen` | `BaseLists` | what drains and rules make of them, by `placing.choose` |
+| `comparison.overlays` | `WantedLists` | in the order that is wanted, for all partitions that an entry reaches |
+| `comparison.diff` | `Differences` | those that the cluster does not have |
+| `comparison.acknowledged` | `Unacknowledged` | but for those that are known |
+| `making.wanted_moves` | `MoveWanted` | a move of each, with its reason |
+| here, in `_moves` | `_Moves` | but for those that safety refuses, or for which disks lack room |
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-import pyarrow as pa
 from msgspec import Struct
 
 from replan.errors import UnsafePlan
 from replan.model.broker import Volumes
-from replan.model.columns import take, topics_of
 from replan.model.declared.placement import Placement
 from replan.model.declared.policy import Limits, Measure
 from replan.model.garbage_collection import garbage_collection_paused
-from replan.model.names import BrokerId, TopicPartition
-from replan.model.partition import PartitionState
+from replan.model.names import TopicPartition
 from replan.model.rates import Rates
 from replan.model.snapshot import Snapshot
 from replan.planning.compared import Comparison, compared
 from replan.planning.comparison.alignment import Alignment
 from replan.planning.comparison.balanced import without_rates
-from replan.planning.comparison.blacklist import blacklist_reaches, in_force
-from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
-from replan.planning.comparison.leader_order import last_leaders
-from replan.planning.comparison.overlays import WantedLists
+from replan.planning.comparison.diff import Differences
 from replan.planning.comparison.part import PlannedPart, Scope
 from replan.planning.feasibility.conflicts import conflicts
 from replan.planning.growth import fewer_partitions
@@ -38,9 +42,9 @@ from replan.planning.making.limits import check_limits, raised
 from replan.planning.making.plan_warnings import log_dir_warnings, plan_warnings
 from replan.planning.making.recoveries import Recoveries, declared_wishes, recoveries
 from replan.planning.making.required_racks import RequiredRacks
-from replan.planning.making.room import NoRoomFor, coming, in_room_order
+from replan.planning.making.room import coming, in_room_order
 from replan.planning.making.stages import Changes, PlanStage, Together, require_limits, staged
-from replan.planning.making.why_moved import Lookups, MoveWanted, reason_of
+from replan.planning.making.wanted_moves import wanted_moves
 from replan.planning.plans.log_dirs import (
     NOTHING_COMES,
     LogDrains,
@@ -50,7 +54,7 @@ from replan.planning.plans.log_dirs import (
     log_dir_balance,
     log_drains,
 )
-from replan.planning.plans.moves import Move, ObservedMove, move_of
+from replan.planning.plans.moves import Move, ObservedMove
 from replan.planning.plans.plan import Plan
 from replan.planning.plans.reasons import Facts, PlanWarning, Refusal, RefusalRule, WarningKind
 from replan.planning.plans.standing_throttles import standing_differences
@@ -180,55 +184,60 @@ def plan_of(
     return require_invariants(placement, snapshot, plan, judged, chosen.findings)
 
 
-def _changes(
-    comparison: Comparison,
-    part: PlannedPart,
-    moves: Sequence[ObservedMove],
-    log_dirs: "_LogDirChanges",
-    recovered: Recoveries,
-) -> Changes:
-    """These moves, and all that a plan does beside them."""
-    aligned = comparison.aligned
-    standing = standing_differences(aligned.placement, aligned.intents, aligned.snapshot)
-    return Changes(
-        judged=moves,
-        creates=tuple(c for c in comparison.growth.creates if part.within(c.first)),
-        standing=tuple(s for s in standing if part.has_setting(s.setting)),
-        recoveries=recovered.chosen,
-        log_moves=log_dirs.moves,
-        log_balance=log_dirs.balance,
-    )
+def _check_balance(placement: Placement, reasons: Sequence[OutOfBalance]) -> None:
+    """Raise BalanceUnreachable where a balance is required that is not reached."""
+    if reasons and placement.balance is not None and placement.balance.required:
+        raise BalanceUnreachable(reasons)
 
 
-def _stage(
-    changes: Changes,
-    limits: Limits,
-    aligned: Alignment,
-    volumes: Volumes,
-    *,
-    within_limits: bool,
-) -> PlanStage:
-    """All changes, or those that one stage takes. Raises LimitExceeded where all are more than the limits allow."""
-    if within_limits or aligned.placement.in_stages:
-        return staged(changes, limits, volumes, Together(aligned))
-    check_limits(changes, limits, in_stages=True)
-    return PlanStage(changes)
+def _check_rates(placement: Placement, rates: Rates | None) -> None:
+    """Raise UnsafePlan where a balance is required that nobody can judge."""
+    lacking, balance = without_rates(placement, rates), placement.balance
+    if lacking and balance is not None and balance.required:
+        where = balance.places.get(lacking[0].value, balance.where)
+        raise UnsafePlan(
+            f"{where}: the balance is required, and nobody has said what producers write, by which "
+            f"{', '.join(lacking)} goes; give --rates FILE or LAKE, or --measure 60s, or take `required` out"
+        )
 
 
-def _warnings(
-    comparison: Comparison,
-    differs: Differences,
-    changes: Changes,
-    recovered: Recoveries,
-    refused: Sequence[Refusal],
-) -> Iterator[PlanWarning]:
-    no_leader = {r.partition for r in refused if r.rule is RefusalRule.NO_LEADER}
-    return plan_warnings(
-        comparison,
+class _Moves(Struct, frozen=True):
+    """The moves of a part, and why others are not made."""
+
+    differs: Differences
+    safe: Sequence[ObservedMove]
+    """Those that no rule refuses, with and without room, by topic and partition."""
+    ordered: Sequence[ObservedMove]
+    """Those that have room, in the order of admission."""
+    refused: Sequence[Refusal]
+    remember: frozenset[TopicPartition]
+    """Partitions whose order is remembered."""
+
+
+def _moves(comparison: Comparison, part: PlannedPart, volumes: Volumes) -> _Moves:
+    """A move of each difference that safety lets be removed, as far as the disks have room."""
+    differs = part.differences(comparison.unacknowledged.differences)
+    rules = SafetyRules.of(comparison.aligned.snapshot)
+    racks = RequiredRacks.of(comparison.aligned)
+    safe: list[ObservedMove] = []
+    refused: list[Refusal] = []
+    remember: set[TopicPartition] = set()
+    for wanted in wanted_moves(differs, comparison.wanted, comparison.aligned, rules.nameable):
+        move, state = wanted.move, wanted.state
+        unsafe = [*rules.refusals(move, state), *racks.refusals(move)]
+        refused += unsafe
+        if not unsafe:
+            safe.append((move, state))
+            if wanted.remember:
+                remember.add(move.partition)
+    ordered, lacking = in_room_order(admission_order(safe), volumes)
+    states = {move.partition: state for move, state in safe}
+    return _Moves(
         differs,
-        changes.moves,
-        recovered.about | no_leader,
-        {r.partition for r in refused if r.of_the_list},
+        safe,
+        [(move, states[move.partition]) for move in ordered],
+        [*refused, *(lack.refusal for lack in lacking)],
+        frozenset(remember),
     )
 
 
@@ -264,6 +273,51 @@ def _log_dir_changes(
     )
 
 
+def _no_room(lack: NoRoomLeft) -> Refusal:
+    facts: Facts = {
+        "broker": lack.broker,
+        "path": lack.source,
+        "bytes": lack.bytes,
+        "largest": lack.largest,
+    }
+    return Refusal(*lack.partition, RefusalRule.NO_ROOM_IN_LOG_DIRS, facts)
+
+
+def _changes(
+    comparison: Comparison,
+    part: PlannedPart,
+    moves: Sequence[ObservedMove],
+    log_dirs: "_LogDirChanges",
+    recovered: Recoveries,
+) -> Changes:
+    """These moves, and all that a plan does beside them."""
+    aligned = comparison.aligned
+    standing = standing_differences(aligned.placement, aligned.intents, aligned.snapshot)
+    return Changes(
+        judged=moves,
+        creates=tuple(c for c in comparison.growth.creates if part.within(c.first)),
+        standing=tuple(s for s in standing if part.has_setting(s.setting)),
+        recoveries=recovered.chosen,
+        log_moves=log_dirs.moves,
+        log_balance=log_dirs.balance,
+    )
+
+
+def _stage(
+    changes: Changes,
+    limits: Limits,
+    aligned: Alignment,
+    volumes: Volumes,
+    *,
+    within_limits: bool,
+) -> PlanStage:
+    """All changes, or those that one stage takes. Raises LimitExceeded where all are more than the limits allow."""
+    if within_limits or aligned.placement.in_stages:
+        return staged(changes, limits, volumes, Together(aligned))
+    check_limits(changes, limits, in_stages=True)
+    return PlanStage(changes)
+
+
 def _not_placed(comparison: Comparison) -> Iterator[Refusal]:
     """Why partitions are not where they are declared, and no move is asked for."""
     cannot_move = {refusal.partition: refusal for refusal in comparison.without}
@@ -279,136 +333,18 @@ def _not_placed(comparison: Comparison) -> Iterator[Refusal]:
         yield cannot_move.get(refusal.partition, refusal) if crowds else refusal
 
 
-class _Moves(Struct, frozen=True):
-    """The moves of a part, and why others are not made."""
-
-    differs: Differences
-    safe: Sequence[ObservedMove]
-    """Those that no rule refuses, with and without room, by topic and partition."""
-    ordered: Sequence[ObservedMove]
-    """Those that have room, in the order of admission."""
-    refused: Sequence[Refusal]
-    remember: frozenset[TopicPartition]
-    """Partitions whose order is remembered."""
-
-
-def _moves(comparison: Comparison, part: PlannedPart, volumes: Volumes) -> _Moves:
-    """A move of each difference that safety lets be removed, as far as the disks have room."""
-    snapshot = comparison.aligned.snapshot
-    differs = part.differences(comparison.unacknowledged.differences)
-    rules = SafetyRules.of(snapshot)
-    lookups = _lookups(comparison.aligned, differs.table, rules.nameable)
-    racks = RequiredRacks.of(lookups.aligned)
-    safe: list[ObservedMove] = []
-    refused: list[Refusal] = []
-    remember: set[TopicPartition] = set()
-    for difference, state in _differences(differs, comparison.wanted, snapshot):
-        move = _move(difference, state, lookups)
-        unsafe = [*rules.refusals(move, state), *racks.refusals(move)]
-        refused += unsafe
-        if not unsafe:
-            safe.append((move, state))
-            if difference.remember:
-                remember.add(move.partition)
-    ordered, lacking = in_room_order(admission_order(safe), volumes)
-    states = {move.partition: state for move, state in safe}
-    return _Moves(
+def _warnings(
+    comparison: Comparison,
+    differs: Differences,
+    changes: Changes,
+    recovered: Recoveries,
+    refused: Sequence[Refusal],
+) -> Iterator[PlanWarning]:
+    no_leader = {r.partition for r in refused if r.rule is RefusalRule.NO_LEADER}
+    return plan_warnings(
+        comparison,
         differs,
-        safe,
-        [(move, states[move.partition]) for move in ordered],
-        [*refused, *map(_lacks_room, lacking)],
-        frozenset(remember),
-    )
-
-
-def _check_balance(placement: Placement, reasons: Sequence[OutOfBalance]) -> None:
-    """Raise BalanceUnreachable where a balance is required that is not reached."""
-    if reasons and placement.balance is not None and placement.balance.required:
-        raise BalanceUnreachable(reasons)
-
-
-def _check_rates(placement: Placement, rates: Rates | None) -> None:
-    """Raise UnsafePlan where a balance is required that nobody can judge."""
-    lacking, balance = without_rates(placement, rates), placement.balance
-    if lacking and balance is not None and balance.required:
-        where = balance.places.get(lacking[0].value, balance.where)
-        raise UnsafePlan(
-            f"{where}: the balance is required, and nobody has said what producers write, by which "
-            f"{', '.join(lacking)} goes; give --rates FILE or LAKE, or --measure 60s, or take `required` out"
-        )
-
-
-def _lacks_room(lack: NoRoomFor) -> Refusal:
-    facts: dict[str, int | str] = {
-        "broker": lack.broker,
-        "path": lack.path,
-        "bytes": lack.move.bytes,
-        "usable": lack.usable,
-    }
-    if lack.aside is None:
-        return Refusal(*lack.move.partition, RefusalRule.NO_ROOM, facts)
-    facts["aside"] = str(lack.aside)
-    return Refusal(*lack.move.partition, RefusalRule.NO_ROOM_BEFORE, facts)
-
-
-def _no_room(lack: NoRoomLeft) -> Refusal:
-    facts: Facts = {
-        "broker": lack.broker,
-        "path": lack.source,
-        "bytes": lack.bytes,
-        "largest": lack.largest,
-    }
-    return Refusal(*lack.partition, RefusalRule.NO_ROOM_IN_LOG_DIRS, facts)
-
-
-def _lookups(aligned: Alignment, differs: pa.Table, nameable: frozenset[BrokerId]) -> Lookups:
-    placement, snapshot = aligned.placement, aligned.snapshot
-    topics = topics_of(differs)[0].to_pylist()
-    entries = sorted(in_force(placement, snapshot), key=lambda e: (e.broker, e.where), reverse=True)
-    return Lookups(
-        aligned,
-        snapshot.all_settings(),
-        nameable,
-        {t: {e.broker: e for e in entries if blacklist_reaches(e, t)} for t in topics},
-        {e.broker: e for e in placement.replica_blacklist},
-        last_leaders(placement, snapshot),
-        snapshot.racks,
-    )
-
-
-def _differences(
-    differs: Differences, wanted: WantedLists, snapshot: Snapshot
-) -> Iterator[tuple[MoveWanted, PartitionState]]:
-    """What a move can remove, with what is observed, by topic and partition."""
-    planned = np.flatnonzero(np.isin(differs.table.column("kind"), MOVABLE))
-    table = take(differs.table, planned)
-    at = differs.positions[planned]
-    rows = wanted.rows[at]
-    marks = (
-        wanted.explicit[at],
-        wanted.demoted[at],
-        wanted.remember[at],
-        wanted.ordered[at],
-        wanted.led[at],
-        wanted.chosen.for_balance[rows],
-    )
-    states = snapshot.states(rows.tolist())
-    for row, state, *of in zip(table.to_pylist(), states, *marks, strict=True):
-        kind, replicas = DifferenceKind(row["kind"]), tuple(row["wanted"])
-        yield MoveWanted(kind, replicas, *map(bool, of)), state
-
-
-def _move(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> Move:
-    topic = state.partition.topic
-    settings = lookups.settings[topic]
-    entry = lookups.aligned.placement.topics.get(topic) or lookups.aligned.intents.rules.get(topic)
-    return move_of(
-        state,
-        difference.wanted,
-        settings,
-        reason_of(difference, state, lookups),
-        lookups.nameable,
-        elect=difference.led
-        and (difference.ordered or difference.kind is not DifferenceKind.REPLICAS),
-        below_min_isr=entry is not None and entry.below_min_isr,
+        changes.moves,
+        recovered.about | no_leader,
+        {r.partition for r in refused if r.of_the_list},
     )

@@ -29,6 +29,7 @@ from replan.model.broker import Volumes
 from replan.model.names import BrokerId, TopicPartition
 from replan.planning.plans.log_dirs import Coming
 from replan.planning.plans.moves import Move
+from replan.planning.plans.reasons import Refusal, RefusalRule
 
 UNKNOWN_ROOM = 1 << 62
 """Room that is not known."""
@@ -44,6 +45,20 @@ class NoRoomFor(Struct, frozen=True):
     """When everything that fits has moved, without the tenth that stays free."""
     aside: TopicPartition | None = None
     """A replica on the broker that waits for room elsewhere: with it moved aside, this one fits."""
+
+    @property
+    def refusal(self) -> Refusal:
+        """Why the move is not planned."""
+        facts: dict[str, int | str] = {
+            "broker": self.broker,
+            "path": self.path,
+            "bytes": self.move.bytes,
+            "usable": self.usable,
+        }
+        if self.aside is None:
+            return Refusal(*self.move.partition, RefusalRule.NO_ROOM, facts)
+        facts["aside"] = str(self.aside)
+        return Refusal(*self.move.partition, RefusalRule.NO_ROOM_BEFORE, facts)
 
 
 class _Volume(Struct):

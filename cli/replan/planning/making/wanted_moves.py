@@ -1,22 +1,80 @@
-"""Why a partition moves: the drain, list, rule, balance or overlay that asks for it, out of all that could."""
+"""A partition that differs becomes a move: the list that it is to get, and which of all entries asks for it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from replan.model.columns import take, topics_of
 from replan.model.configs import TopicSettings
 from replan.model.declared.placement import LeaderBlacklist
 from replan.model.declared.rules import ReplicaBlacklist
 from replan.model.names import BrokerId, Replicas
 from replan.model.partition import PartitionState
 from replan.planning.comparison.alignment import Alignment
-from replan.planning.comparison.diff import DifferenceKind
+from replan.planning.comparison.blacklist import blacklist_reaches, in_force
+from replan.planning.comparison.diff import MOVABLE, DifferenceKind, Differences
+from replan.planning.comparison.leader_order import last_leaders
+from replan.planning.comparison.overlays import WantedLists
 from replan.planning.comparison.remembered import behind, demoted
-from replan.planning.plans.moves import MoveReason, ReasonKind
+from replan.planning.plans.moves import Move, MoveReason, ReasonKind, move_of
 
 
 class MoveWanted(Struct, frozen=True):
+    """A move, and what it was made of."""
+
+    move: Move
+    state: PartitionState
+    """What it was planned from."""
+    remember: bool
+    """Its order is written down nowhere else."""
+
+
+def wanted_moves(
+    differs: Differences, wanted: WantedLists, aligned: Alignment, nameable: frozenset[BrokerId]
+) -> Iterator[MoveWanted]:
+    """A move of each difference that a move can remove, safe or not, by topic and partition.
+
+    `nameable`: brokers that a request may name.
+    """
+    lookups = _lookups(differs, aligned, nameable)
+    planned = np.flatnonzero(np.isin(differs.table.column("kind"), MOVABLE))
+    table = take(differs.table, planned)
+    at = differs.positions[planned]
+    rows = wanted.rows[at]
+    marks = (
+        wanted.explicit[at],
+        wanted.demoted[at],
+        wanted.ordered[at],
+        wanted.led[at],
+        wanted.chosen.for_balance[rows],
+        wanted.remember[at],
+    )
+    states = aligned.snapshot.states(rows.tolist())
+    for row, state, *of, remember in zip(table.to_pylist(), states, *marks, strict=True):
+        kind, replicas = DifferenceKind(row["kind"]), tuple(row["wanted"])
+        difference = _Difference(kind, replicas, *map(bool, of))
+        yield MoveWanted(_move(difference, state, lookups), state, bool(remember))
+
+
+def _move(difference: "_Difference", state: PartitionState, lookups: "_Lookups") -> Move:
+    topic = state.partition.topic
+    intents = lookups.aligned.intents
+    entry = lookups.aligned.placement.topics.get(topic) or intents.rules.get(topic)
+    return move_of(
+        state,
+        difference.wanted,
+        lookups.settings[topic],
+        _reason(difference, state, lookups),
+        lookups.nameable,
+        elect=difference.led
+        and (difference.ordered or difference.kind is not DifferenceKind.REPLICAS),
+        below_min_isr=entry is not None and entry.below_min_isr,
+    )
+
+
+class _Difference(Struct, frozen=True):
     """What a move is to remove, with all that its reason and its requests need to know."""
 
     kind: DifferenceKind
@@ -24,7 +82,6 @@ class MoveWanted(Struct, frozen=True):
     explicit: bool
     demoted: bool
     """The leader blacklist changed the list."""
-    remember: bool
     ordered: bool
     """Its order is declared, or changed by the leader blacklist; otherwise its set alone."""
     led: bool
@@ -33,7 +90,7 @@ class MoveWanted(Struct, frozen=True):
     """It kept its rule, and changes for the balance."""
 
 
-class Lookups(Struct, frozen=True):
+class _Lookups(Struct, frozen=True):
     """What a plan looks up of each topic and broker."""
 
     aligned: Alignment
@@ -48,7 +105,22 @@ class Lookups(Struct, frozen=True):
     """Of all registered brokers."""
 
 
-def reason_of(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> MoveReason:
+def _lookups(differs: Differences, aligned: Alignment, nameable: frozenset[BrokerId]) -> _Lookups:
+    placement, snapshot = aligned.placement, aligned.snapshot
+    topics = topics_of(differs.table)[0].to_pylist()
+    entries = sorted(in_force(placement, snapshot), key=lambda e: (e.broker, e.where), reverse=True)
+    return _Lookups(
+        aligned,
+        snapshot.all_settings(),
+        nameable,
+        {t: {e.broker: e for e in entries if blacklist_reaches(e, t)} for t in topics},
+        {e.broker: e for e in placement.replica_blacklist},
+        last_leaders(placement, snapshot),
+        snapshot.racks,
+    )
+
+
+def _reason(difference: _Difference, state: PartitionState, lookups: _Lookups) -> MoveReason:
     """Why it moves; both reasons where a list has other members and something else asks for its order."""
     order = _order(difference, state, lookups)
     if difference.kind is DifferenceKind.REPLICAS:
@@ -56,7 +128,7 @@ def reason_of(difference: MoveWanted, state: PartitionState, lookups: Lookups) -
     return order or _plain(difference, state, lookups)
 
 
-def _replicas(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> MoveReason:
+def _replicas(difference: _Difference, state: PartitionState, lookups: _Lookups) -> MoveReason:
     """What asks for other members: a drain, an explicit list, the balance, a rule; the strongest that is meant."""
     leaving = sorted(set(state.replicas) - set(difference.wanted))
     drained = [lookups.drained[b] for b in leaving if b in lookups.drained]
@@ -73,7 +145,7 @@ def _replicas(difference: MoveWanted, state: PartitionState, lookups: Lookups) -
     return MoveReason(ReasonKind.RULE, rule=rule.pattern, key=key)
 
 
-def _order(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> MoveReason | None:
+def _order(difference: _Difference, state: PartitionState, lookups: _Lookups) -> MoveReason | None:
     """What an overlay asks for, if one is meant: the leader blacklist, a preferred leader."""
     topic = state.partition.topic
     entries = lookups.listed[topic]
@@ -99,7 +171,7 @@ def _order(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> M
     return None
 
 
-def _led_last(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> BrokerId | None:
+def _led_last(difference: _Difference, state: PartitionState, lookups: _Lookups) -> BrokerId | None:
     """A broker of `lastLeaders` that leads, or stands before another that is not to stand behind it."""
     last = lookups.last
     if difference.kind is DifferenceKind.LEADER:
@@ -112,7 +184,7 @@ def _led_last(difference: MoveWanted, state: PartitionState, lookups: Lookups) -
     return None
 
 
-def _lifted(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> Replicas:
+def _lifted(difference: _Difference, state: PartitionState, lookups: _Lookups) -> Replicas:
     """Brokers that an earlier blacklist kept from leading, and that come back to their place."""
     kept = lookups.aligned.snapshot.remembered.get(state.partition)
     speaks = lookups.aligned.placement.leader_blacklist is not None
@@ -125,7 +197,7 @@ def _lifted(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> 
     return tuple(b for b in difference.wanted if b in forward and b not in entries)
 
 
-def _plain(difference: MoveWanted, state: PartitionState, lookups: Lookups) -> MoveReason:
+def _plain(difference: _Difference, state: PartitionState, lookups: _Lookups) -> MoveReason:
     if difference.kind is DifferenceKind.LEADER:
         return MoveReason(ReasonKind.LEADER, leader=state.leader, broker=difference.wanted[0])
     if difference.balanced and difference.wanted[0] != state.replicas[0]:
