@@ -14,9 +14,7 @@ CONTROLLERS = re.compile(
     r"tests/(?:golden|kafka/test_fake_brokers)[^[]*(?:\[(?:.*-)?(\d+\.\d+\.\d+)\b)?"
 )
 DEFAULT_VERSION = "4.3.1"
-SECURED = re.compile(
-    r"tests/kafka/test_(?:adapter_security|\w*permissions|doctor\.py::test_an_advertised_listener)"
-)
+SECURED = re.compile(r"tests/kafka/test_(?:adapter_security|\w*permissions)")
 STEADY = re.compile(r"tests/kafka/test_(?:elections|policy|recovery|unclean_copies|verdicts)\.py")
 CONFORMANCE = re.compile(r"tests/conformance/[^[]*\[kafka")
 ALONE = re.compile(

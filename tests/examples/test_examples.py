@@ -1,13 +1,13 @@
 """Every folder of examples/ runs through the real command line and prints the plan that it shows."""
 
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.commandline import checked
 from tests.goldens import check
 
 pytestmark = pytest.mark.command
@@ -15,22 +15,10 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = sorted(p.parent.name for p in EXAMPLES.glob("*/cluster.json"))
 
 
-def replan(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "replan", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent / "cli")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 @pytest.mark.parametrize("name", FOLDERS)
 def test_an_example_prints_the_plan_that_it_shows(name: str) -> None:
-    done = replan("plan", "--snapshot", "cluster.json", folder=EXAMPLES / name)
+    done = checked("plan", "--snapshot", "cluster.json", folder=EXAMPLES / name, wanted=2)
     assert re.fullmatch(r"planned from a snapshot of 2026-11-21T03:00:00Z, .+ old\n", done.stderr)
-    assert done.returncode == 2
     check(EXAMPLES / name / "plan.txt", done.stdout)
 
 

@@ -1,7 +1,4 @@
-"""Two brokers with listeners for every way of proving who one is, certificates of every kind, and users with ACLs.
-
-Where the second says that it listens for ASTRAY, nobody does.
-"""
+"""Two brokers with listeners for every way of proving who one is, certificates of every kind, and users with ACLs."""
 
 import shutil
 import subprocess
@@ -45,7 +42,6 @@ copy_extensions = copy
 unique_subject = no
 [any]
 commonName = supplied
-organizationalUnitName = optional
 """
 
 
@@ -75,7 +71,7 @@ class Secured:
         return self.listener("CLIENT")
 
     def listener(self, name: str) -> str:
-        """Addresses of a listener: CLIENT, MUTUAL (with a certificate), EXPIRED (its own has expired), ASTRAY."""
+        """Addresses of a listener: CLIENT, MUTUAL (with a certificate), EXPIRED (its own has expired)."""
         return ",".join(f"127.0.0.1:{port}" for port in self.ports[name])
 
     @property
@@ -156,7 +152,7 @@ def secured_cluster(version: str, config: pytest.Config, folder: Path) -> Iterat
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificates of these tests, and is not installed")
     make_certificates(folder)
-    names = ("CLIENT", "MUTUAL", "EXPIRED", "ASTRAY", "NOBODY")
+    names = ("CLIENT", "MUTUAL", "EXPIRED")
     free = free_ports(len(names) * len(BROKERS))
     ports = {name: free[i * len(BROKERS) :][: len(BROKERS)] for i, name in enumerate(names)}
     with one_jvm_cluster(_layout(version, ports, folder), config) as cluster:
@@ -172,13 +168,9 @@ def secured_cluster(version: str, config: pytest.Config, folder: Path) -> Iterat
 def _layout(version: str, ports: dict[str, list[int]], folder: Path) -> Layout:
     def listeners(broker: int, address: str) -> dict[str, str]:
         own = {name: of[BROKERS.index(broker)] for name, of in ports.items()}
-        nobody = own.pop("NOBODY")
-        said = own if broker == 1 else {**own, "ASTRAY": nobody}
-        return {
-            key: f"PLAINTEXT://{address}"
-            + "".join(f",{name}://127.0.0.1:{port}" for name, port in of.items())
-            for key, of in (("listeners", own), ("advertised.listeners", said))
-        }
+        every = ",".join(f"{name}://127.0.0.1:{port}" for name, port in own.items())
+        every = f"PLAINTEXT://{address},{every}"
+        return {"listeners": every, "advertised.listeners": every}
 
     guarded = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -195,7 +187,7 @@ def _layout(version: str, ports: dict[str, list[int]], folder: Path) -> Layout:
         broker_properties={
             **guarded,
             "listener.security.protocol.map": (
-                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,CLIENT:SASL_SSL,MUTUAL:SSL,EXPIRED:SSL,ASTRAY:PLAINTEXT"
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,CLIENT:SASL_SSL,MUTUAL:SSL,EXPIRED:SSL"
             ),
             "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
             "listener.name.client.plain.sasl.jaas.config": (
@@ -226,7 +218,6 @@ def make_certificates(folder: Path) -> None:
     for name, subject, dates in (
         ("broker", "/CN=broker", VALID),
         ("replan", "/CN=replan", VALID),
-        ("deploy", "/OU=ops/CN=deploy", VALID),
         ("expired", "/CN=replan", GONE_BY),
     ):
         _signed(folder, name, subject, dates)

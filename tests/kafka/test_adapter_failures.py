@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.kafka.harness import clients
 from tests.kafka.harness.clients import seconds
 from tests.kafka.harness.cluster import Cluster
-from tests.kafka.harness.layout import Layout, free_ports
+from tests.kafka.harness.layout import Layout
 from tests.readings import rates_of
 
 from replan.errors import ClusterUnreachable
@@ -24,24 +24,21 @@ from replan.kafka.api import (
     request_class,
 )
 from replan.model.api import (
-    LEADER_RATE,
     Accepted,
     Answer,
-    BrokerId,
-    ConfigOperation,
-    ConfigScope,
     ElectionType,
     Look,
     OutcomeUnknown,
     Replicas,
     TopicPartition,
     Wanted,
-    broker_change,
     replicas,
 )
 
 BROKERS = {1: "a", 2: "b", 3: "c"}
 NAME = TopicPartition("orders", 0)
+# By day all of it happens on a fake cluster: test_wire.py.
+pytestmark = pytest.mark.nightly
 Start = Callable[..., Cluster]
 
 
@@ -60,12 +57,6 @@ def control_plane(cluster: Cluster) -> Iterator[KafkaControlPlane]:
     """A connection with the patience of the product."""
     with open_cluster(cluster.bootstrap, None) as connected:
         yield connected
-
-
-@pytest.fixture
-def dead_address() -> str:
-    """An address where nobody listens."""
-    return f"127.0.0.1:{free_ports(1)[0]}"
 
 
 def active_controller(cluster: Cluster) -> int:
@@ -106,36 +97,6 @@ def without(cluster: Cluster, *nodes: int, frozen: bool = False) -> Iterator[Non
         clients.await_in_sync(cluster.bootstrap, NAME.topic, 1, limit_seconds=60)
 
 
-def test_a_dead_address_among_living_ones_costs_little(cluster: Cluster, dead_address: str) -> None:
-    bootstrap = f"{dead_address},{cluster.bootstrap}"
-
-    def ask() -> None:
-        with open_cluster(bootstrap, None) as connected:
-            assert len(connected.look(Wanted()).brokers) == 3
-
-    assert max(seconds(ask) for _ in range(4)) < 3
-
-
-def test_when_nobody_answers_each_address_is_named_with_what_it_did() -> None:
-    first, second = sorted(free_ports(2))
-
-    with pytest.raises(ClusterUnreachable) as raised:
-        open_cluster(f"127.0.0.1:{first},127.0.0.1:{second}", None, timeout_seconds=1)
-
-    assert str(raised.value) == (
-        "no broker answers; tried for 1 s:\n"
-        f"  127.0.0.1:{first}: 111 ECONNREFUSED\n"
-        f"  127.0.0.1:{second}: 111 ECONNREFUSED\n"
-        "  check the addresses, that this machine may connect to them,"
-        " and that security.protocol is the one of that listener"
-    )
-
-
-def test_a_name_that_does_not_resolve_is_reported_as_such() -> None:
-    with pytest.raises(ClusterUnreachable, match=r"kafka\.invalid:9092: the name does not resolve"):
-        open_cluster("kafka.invalid:9092", None, timeout_seconds=1)
-
-
 def test_a_frozen_broker_among_the_addresses_is_passed_over(cluster: Cluster) -> None:
     with without(cluster, 1, frozen=True):
 
@@ -162,20 +123,6 @@ def test_a_broker_that_has_just_died_is_named_as_silent_and_holds_nobody_up(
         assert list(rates_of(control_plane, 1, 2, 3)) == [1, 2]
 
 
-def test_the_rate_of_a_broker_that_has_just_died_has_an_unknown_outcome(
-    cluster: Cluster, control_plane: KafkaControlPlane
-) -> None:
-    change = broker_change(BrokerId(3), LEADER_RATE, ConfigOperation.SET, "1000000")
-    key = (ConfigScope.BROKER, "3")
-    with without(cluster, 3):
-        began = time.monotonic()
-        answer = control_plane.alter_configs([change])[key]
-
-        assert time.monotonic() - began < 15
-        assert isinstance(answer, OutcomeUnknown)
-
-
-@pytest.mark.nightly
 def test_reading_goes_on_when_the_broker_that_answers_dies(
     cluster: Cluster, control_plane: KafkaControlPlane
 ) -> None:
@@ -185,7 +132,6 @@ def test_reading_goes_on_when_the_broker_that_answers_dies(
             assert NAME in control_plane.look(Wanted(partitions=[NAME])).partitions
 
 
-@pytest.mark.nightly
 def test_a_killed_controller_is_survived(
     cluster: Cluster, control_plane: KafkaControlPlane
 ) -> None:
@@ -209,7 +155,6 @@ def looked(control_plane: KafkaControlPlane) -> Look | None:
         return None
 
 
-@pytest.mark.nightly
 def test_a_frozen_controller_makes_writes_unknown_and_readings_wait(
     cluster: Cluster, control_plane: KafkaControlPlane
 ) -> None:
@@ -226,7 +171,6 @@ def test_a_frozen_controller_makes_writes_unknown_and_readings_wait(
         assert reorder(control_plane, 1, 2, 3) == Accepted()
 
 
-@pytest.mark.nightly
 def test_a_cluster_that_is_down_is_unreachable_after_the_patience_and_found_again(
     cluster: Cluster,
 ) -> None:

@@ -16,7 +16,7 @@ from tests.kafka.harness.cache import made_once
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.fetch import prepare
 from tests.kafka.harness.jvm import NodeFailure
-from tests.kafka.harness.layout import FIVE_BROKERS, Layout, free_ports
+from tests.kafka.harness.layout import Layout, free_ports
 from tests.kafka.harness.load import ProducerLoad
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import ToolFailure, run_tool, run_tool_warm
@@ -113,14 +113,6 @@ def test_without_maven_an_unknown_version_is_refused_in_words(tmp_path: Path) ->
         "Kafka 0.0.7: mvn is not installed. Kafka 0.0.7 could not be fetched;"
         " is there a network, or a mirror in ~/.m2?\n"
     )
-
-
-def test_five_brokers_of_one_jvm_stand_on_three_racks(one_jvm: OneJvmCluster) -> None:
-    client = clients.admin(one_jvm.bootstrap)
-
-    found = client.describe_cluster().result(10)
-
-    assert {node.id: node.rack for node in found.nodes} == dict(FIVE_BROKERS)
 
 
 def test_kafkas_own_tool_says_the_same_in_a_jvm_of_its_own_and_in_a_warm_one(
@@ -251,7 +243,7 @@ os.kill(os.getpid(), signal.{end})
 """
 
 
-@pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM"])
+@pytest.mark.parametrize("end", ["SIGKILL", pytest.param("SIGTERM", marks=pytest.mark.nightly)])
 def test_nothing_is_left_when_python_itself_is_killed(kafka_version: str, end: str) -> None:
     told = subprocess.run(
         [sys.executable, "-c", ABANDONED.format(version=kafka_version, end=end)],

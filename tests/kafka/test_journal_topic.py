@@ -175,15 +175,6 @@ def test_a_transaction_that_its_owner_never_ends_is_not_read(machines: Machines)
         assert list(again.read()) == [APP]
 
 
-def test_what_another_program_wrote_is_refused_by_its_place(machines: Machines) -> None:
-    machines.take("ann", Hand()).close()
-    other = Producer({"bootstrap.servers": machines.bootstrap, "log_level": 0})
-    other.produce(machines.name, b"{}", b"surprise/1", partition=0)
-    other.flush(20)
-    with pytest.raises(BadFile, match="offset"):
-        machines.take("bob", Hand())
-
-
 def test_what_is_left_of_a_log_is_read_where_kafka_deleted_its_beginning(
     machines: Machines,
 ) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.commandline import checked, environment
+from tests.commandline import environment
 from tests.kafka.harness.clients import until
 from tests.kafka.test_main_job import LISTS, SETTLE, Site, site
 
@@ -44,32 +44,8 @@ def loop(site: Site, repository: Path, *words: str) -> tuple[str, ...]:
     return ("reconcile", "--git", repository.as_uri(), *SETTLE, *words, *site.flags)
 
 
-def once(site: Site, repository: Path, wanted: int, *words: str) -> str:
-    command = loop(site, repository, "--once", *words)
-    return checked(*command, folder=site.folder, wanted=wanted).stderr
-
-
 def lists(site: Site) -> list[list[int]]:
     return [of for _, (of, _) in sorted(site.described().items())]
-
-
-def test_a_merged_change_is_put_right_and_what_a_person_changed_is_left(
-    site: Site, repository: Path
-) -> None:
-    before = [list(of) for of in LISTS]
-    commit(repository, placement(site.topic, before))
-    once(site, repository, 0)
-    after = [[4, 2, 5], *before[1:]]
-    commit(repository, placement(site.topic, after))
-    once(site, repository, 2, "--dry-run")
-    assert lists(site) == before
-    assert " done" in once(site, repository, 0)
-    assert lists(site) == after
-    assert site.leftovers() == []
-    site.by_another_tool(1, [1, 2])
-    until(lambda: lists(site)[1] == [1, 2], "the other tool's list", limit_seconds=60)
-    once(site, repository, 2)
-    assert lists(site)[1] == [1, 2]
 
 
 def test_killed_in_the_middle_the_other_one_goes_on_within_a_minute(

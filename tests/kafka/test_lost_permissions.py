@@ -12,7 +12,7 @@ from tests.kafka.test_permissions import Site
 
 from replan.errors import ClusterRefused
 from replan.kafka.api import open_cluster
-from replan.model.api import JOURNAL_TOPIC, BrokerId, ElectionType, TopicPartition, replicas
+from replan.model.api import JOURNAL_TOPIC, BrokerId, TopicPartition
 
 MANY = 20_000_000
 SILENT_SECONDS = 50
@@ -112,26 +112,6 @@ def test_copies_that_wait_for_a_slot_need_no_permission_on_other_topics(
 
     assert "DescribeConfigs is not allowed on" in said
     assert leaders(site, topic) == {2}
-
-
-def test_who_may_not_change_the_cluster_is_refused_as_a_whole_also_where_each_replica_has_a_code(
-    secured: Secured, tmp_path: Path
-) -> None:
-    """A permission that is lost for a while is waited for; what is rejected is not asked for again."""
-    site = Site(secured, tmp_path)
-    name = TopicPartition(site.topic, 0)
-    secured.allow("viewer", ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
-    file = secured.properties(tmp_path, "viewer", word_of("viewer"))
-    with open_cluster(secured.bootstrap, file) as plane:
-        until(lambda: bool(plane.access().cluster), "the ACLs", limit_seconds=20)
-
-        for write in (
-            lambda: plane.move_logs({(name, BrokerId(1)): "/absent"}),
-            lambda: plane.elect([name], ElectionType.PREFERRED),
-            lambda: plane.reassign({name: replicas(2)}, allow_replication_factor_change=True),
-        ):
-            with pytest.raises(ClusterRefused, match="Alter on Cluster"):
-                write()
 
 
 def test_the_permission_that_is_missing_to_read_a_log_is_named(

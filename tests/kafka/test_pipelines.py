@@ -10,7 +10,8 @@ from tests.ci.project import Project
 from tests.kafka.harness.clients import create_topic
 from tests.kafka.harness.one_jvm import OneJvmCluster
 
-pytestmark = pytest.mark.kafka
+# By day the same pipelines run on a simulated cluster: tests/ci.
+pytestmark = [pytest.mark.kafka, pytest.mark.nightly]
 
 
 def on_github(project: Project) -> None:
@@ -44,11 +45,7 @@ def project(one_jvm: OneJvmCluster, tmp_path: Path) -> Iterator[Project]:
         yield made
 
 
-@pytest.mark.parametrize(
-    "forge",
-    [on_github, pytest.param(on_gitlab, marks=pytest.mark.nightly)],
-    ids=["github", "gitlab"],
-)
+@pytest.mark.parametrize("forge", [on_github, on_gitlab], ids=["github", "gitlab"])
 def test_a_merge_is_applied_on_brokers_and_nothing_drifts(
     forge: Callable[[Project], None], project: Project
 ) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from tests.commandline import checked
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.site import JOURNAL, Site, described
@@ -10,6 +11,7 @@ TOPIC = "no-throttles-please"
 WHY = f"Throttles are not for {TOPIC}. "
 
 
+@pytest.mark.nightly  # by day a fake cluster has a policy: test_answers.py
 def test_a_throttle_that_a_policy_forbids_shows_in_the_review(
     steady: OneJvmCluster, tmp_path: Path
 ) -> None:

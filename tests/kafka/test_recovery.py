@@ -145,6 +145,7 @@ def going_on(site: Site, words: list[str], before: int) -> list[str]:
     return [*words, "--unknown", "skip" if arrived else "send"]
 
 
+@pytest.mark.nightly  # by day test_elections.py has who is awaited, and that it leads
 def test_an_eligible_replica_that_returns_leads_without_an_unclean_election(
     steady: OneJvmCluster, tmp_path: Path, kafka_version: str
 ) -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -132,11 +133,47 @@ def test_a_command_says_that_nobody_answered_in_time(tmp_path: Path) -> None:
     assert f"{address}: no answer in time" in done.stderr
 
 
-def test_a_bad_address_among_good_ones_does_no_harm() -> None:
+def test_when_nobody_answers_each_address_is_named_with_what_it_did() -> None:
+    first, second = sorted(free_ports(2))
+
+    with pytest.raises(ClusterUnreachable) as raised:
+        open_cluster(f"127.0.0.1:{first},127.0.0.1:{second}", None, timeout_seconds=1)
+
+    assert str(raised.value) == (
+        "no broker answers; tried for 1 s:\n"
+        f"  127.0.0.1:{first}: 111 ECONNREFUSED\n"
+        f"  127.0.0.1:{second}: 111 ECONNREFUSED\n"
+        "  check the addresses, that this machine may connect to them,"
+        " and that security.protocol is the one of that listener"
+    )
+
+
+def test_a_name_that_does_not_resolve_is_reported_as_such() -> None:
+    with pytest.raises(ClusterUnreachable, match=r"kafka\.invalid:9092: the name does not resolve"):
+        open_cluster("kafka.invalid:9092", None, timeout_seconds=1)
+
+
+def test_bad_addresses_beside_a_good_one_do_no_harm_and_cost_little() -> None:
+    (dead,) = free_ports(1)
     with FakeCluster(Shape()) as cluster, answering(b"HTTP/1.1 400 Bad\r\n") as bad:
-        for _ in range(5):
-            with open_cluster(f"{bad},{cluster.bootstrap}", None) as connected:
+        cluster.trouble.frozen.add(1)
+        ports = (dead, cluster.ports[1], cluster.ports[2])
+        addresses = ",".join([bad, *(f"127.0.0.1:{port}" for port in ports)])
+
+        def ask() -> None:
+            with open_cluster(addresses, None) as connected:
                 assert connected.cluster_id() == "fake-cluster"
+
+        assert max(seconds(ask) for _ in range(4)) < 3
+
+
+def test_several_threads_may_ask_at_once() -> None:
+    wanted = Wanted(partitions=[T0], sizes_of={BrokerId(1): [T0]})
+    with fake(Shape()) as (_, connected), ThreadPoolExecutor(8) as threads:
+        looks = [threads.submit(connected.look, wanted) for _ in range(80)]
+
+        assert all(T0 in look.result().partitions for look in looks)
+        assert all(BrokerId(1) in look.result().sizes for look in looks)
 
 
 def test_an_address_of_a_name_that_cannot_be_reached_hides_none_behind_it() -> None:

@@ -33,18 +33,6 @@ def test_the_clients_and_the_messages_of_others_are_left_out() -> None:
     }
 
 
-def test_whoever_asks_for_more_of_the_library_gets_it() -> None:
-    program = """
-import replan.kafka.control_plane
-from kafka import KafkaConsumer
-from kafka.net import KafkaNetClient
-from kafka.protocol.admin import DescribeAclsRequest, DescribeClusterRequest
-from kafka.protocol.consumer import FetchRequest
-print(DescribeClusterRequest.API_KEY, FetchRequest.API_KEY)
-"""
-    assert printed(LIBRARY + program).split() == ["60", "1"]
-
-
 def test_a_name_that_the_library_does_not_have_is_an_import_error() -> None:
     program = """
 import replan.kafka.control_plane
