@@ -41,11 +41,22 @@ def led_by(broker: BrokerId, order: Iterable[BrokerId]) -> Replicas:
 
 def parse_topic_partition(text: str) -> TopicPartition:
     """Read `orders-7`; raises ValueError where there is no partition number behind the last dash."""
-    topic, dash, number = text.rpartition("-")
-    is_number = number.isascii() and number.isdecimal() and len(number) <= 10
-    if not dash or not topic or not is_number:
+    topic, dash, digits = text.rpartition("-")
+    number = parse_number(digits)
+    if not dash or not topic or number is None:
         raise ValueError(f"{text!r} is not TOPIC-PARTITION")
-    return TopicPartition(topic, int(number))
+    return TopicPartition(topic, number)
+
+
+LARGEST_ID = 2**31 - 1
+"""Broker ids and partition numbers are INT32 in Kafka's protocol."""
+
+
+def parse_number(text: str) -> int | None:
+    """Read the number of a broker or of a partition, as Kafka writes it; None where it is none."""
+    is_short = text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST_ID))
+    number = int(text) if is_short else LARGEST_ID + 1
+    return number if number <= LARGEST_ID and str(number) == text else None
 
 
 def is_internal(topic: str) -> bool:

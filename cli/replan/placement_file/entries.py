@@ -7,17 +7,16 @@ from replan.model.declared.placement import PreferredLeader
 from replan.model.declared.rules import BrokerRange, BrokerSelector, LeaderRule, Spread, TopicRule
 from replan.model.declared.topic_patterns import is_pattern
 from replan.model.declared.where import Where
-from replan.model.names import BrokerId
+from replan.model.names import LARGEST_ID, BrokerId, parse_number
 from replan.placement_file.sections import (
     OWN_KEYS,
     Declaration,
     PreferredLeaders,
-    partition_number,
     read_explicit,
 )
 from replan.placement_file.sources import KeyPath, Problems, Source, quoted_value
 from replan.placement_file.units import check_topic, parse_broker_range
-from replan.placement_file.yaml_text import LARGEST_ID, YamlList, YamlMapping, YamlValue
+from replan.placement_file.yaml_text import YamlList, YamlMapping, YamlValue
 
 
 def read_rules(
@@ -170,7 +169,7 @@ def _preferred_leaders(
 ) -> PreferredLeaders:
     leaders: dict[int, PreferredLeader] = {}
     for (key, broker), key_at, at in zip(entry.items(), entry.key_at, entry.value_at, strict=True):
-        number = partition_number(key)
+        number = parse_number(key)
         if number is None:
             text = f"{quoted_value(key)} is not a partition number; write a whole number from 0 to {LARGEST_ID}"
             problems.add(source.where(key_at), (*path, key), text)

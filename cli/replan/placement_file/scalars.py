@@ -43,13 +43,13 @@ _DOUBTS = (
     _Doubt(
         re.compile(r"[-+]?0[0-7_]+"),
         "is octal to YAML 1.1 and decimal to YAML 1.2",
-        "drop the leading zero, or quote it",
+        "quote it if it is text, or drop the leading zero",
         "drop the leading zero, or quote it",
     ),
     _Doubt(
         re.compile(r"[-+]?0[xXoObB][0-9a-fA-F_]+"),
         "is a number in another base to some YAML readers and text to others",
-        "write it in decimal, or quote it",
+        "quote it if it is text, or write it in decimal",
         "write it in decimal, or quote it",
     ),
     _Doubt(
@@ -60,22 +60,22 @@ _DOUBTS = (
     _Doubt(
         re.compile(r"[-+]?\.(?:inf|nan)", re.IGNORECASE),
         "is no finite number",
-        "write a number, or quote it",
+        "quote it if it is text, or write a number",
     ),
     _Doubt(
         re.compile(r"[-+]?[0-9]{19,}"),
         "is too long for a number that Kafka knows",
-        "write a smaller one, or quote it",
+        "quote it if it is text, or write a smaller one",
     ),
     _Doubt(
         re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+"),
         "is a fraction to some readers and a whole number to others",
-        "drop the trailing zeros, or quote it",
+        "quote it if it is text, or drop the trailing zeros",
     ),
     _Doubt(
         re.compile(r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]*)?"),
         "is a number to some YAML readers and text to others",
-        "write plain decimal digits such as 1000 or 0.5, or quote it",
+        "quote it if it is text, or write plain decimal digits such as 1000 or 0.5",
     ),
 )
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from replan.model.names import LARGEST_ID, parse_number
 from replan.placement_file.schemas import Schema
 from replan.placement_file.sources import quoted_value
 from replan.placement_file.units import (
@@ -40,10 +41,9 @@ _CLASSES = {
 
 def check_broker_key(key: str) -> None:
     """Raise ValueError where a key is not a broker's id."""
-    is_short = key.isascii() and key.isdecimal() and len(key) <= 10
-    if not (is_short and int(key) < 2**31 and str(int(key)) == key):
+    if parse_number(key) is None:
         raise ValueError(
-            f"{quoted_value(key)} is not a broker id; write a whole number from 0 to {2**31 - 1}"
+            f"{quoted_value(key)} is not a broker id; write a whole number from 0 to {LARGEST_ID}"
         )
 
 

@@ -38,7 +38,7 @@ from replan.model.declared.rules import (
     TopicRule,
 )
 from replan.model.declared.where import Where
-from replan.model.names import BrokerId
+from replan.model.names import LARGEST_ID, BrokerId, parse_number
 from replan.placement_file.sources import KeyPath, Problems, Source, quoted_value
 from replan.placement_file.units import (
     parse_day,
@@ -50,7 +50,7 @@ from replan.placement_file.units import (
     parse_size,
     parse_threshold,
 )
-from replan.placement_file.yaml_text import LARGEST_ID, YamlList, YamlMapping, YamlValue, place_of
+from replan.placement_file.yaml_text import YamlList, YamlMapping, YamlValue, place_of
 
 OWN_KEYS = frozenset({"partitions", "belowMinIsr"})
 
@@ -131,14 +131,6 @@ def check_rows(topics: Sequence[ExplicitTopic], problems: Problems) -> None:
                 _note_row(topic, row, value, problems)
 
 
-def partition_number(key: str) -> int | None:
-    """The number that a key of `partitions` means; None where it is not one."""
-    if key.isascii() and key.isdecimal() and len(key) <= 10 and (key == "0" or key[0] != "0"):
-        number = int(key)
-        return number if number <= LARGEST_ID else None
-    return None
-
-
 def _how_to_list(topic: str) -> str:
     return f"list the replicas of {topic}, e.g. partitions: {{0: [1, 2, 3]}}"
 
@@ -152,7 +144,7 @@ def _read_map(
     for (key, row), key_at, at in zip(
         partitions.items(), partitions.key_at, partitions.value_at, strict=True
     ):
-        number = partition_number(key)
+        number = parse_number(key)
         if number is None:
             problems.add(
                 source.where(key_at),

@@ -22,6 +22,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from replan.model.names import LARGEST_ID
 from replan.placement_file.scalars import Scalar, read_plain, read_plain_key
 from replan.placement_file.sources import KeyPath, Problems, Source
 
@@ -72,9 +73,6 @@ def key_place_of(root: YamlMapping, path: KeyPath) -> int:
         return holder.key_at[list(holder).index(cast("str", path[-1]))]
     return place_of(root, path)
 
-
-LARGEST_ID = 2**31 - 1
-"""Broker ids and partition numbers are INT32 in Kafka's protocol."""
 
 _END = r"(?: +#[ -~]*)? *\n"
 _BETWEEN = r"(?: *(?:#[ -~]*)?\n)*"

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Literal
 
 from replan.documents.files import read_text
-from replan.documents.json_text import INT32_MAX, parse_document
+from replan.documents.json_text import parse_document
 from replan.documents.typed import Form, Int64, Text, typed
-from replan.model.names import TopicPartition
+from replan.model.names import LARGEST_ID, TopicPartition, parse_number
 from replan.model.rates import Rates
 
 RATES_KIND = "replan.rates"
@@ -28,10 +28,10 @@ class RatesForm(Form, frozen=True, kw_only=True):
             raise ValueError(".topics: a topic's name is empty; write one")
         for topic, numbers in self.topics.items():
             for key in numbers:
-                if not (key.isascii() and key.isdecimal()) or (key[0] == "0" and key != "0"):
-                    raise ValueError(f".topics.{topic}.{key}: the key is no partition")
-                if len(key) > 10 or int(key) > INT32_MAX:
-                    raise ValueError(f".topics.{topic}.{key}: expected at most {INT32_MAX:,}")
+                if parse_number(key) is None:
+                    raise ValueError(
+                        f".topics.{topic}.{key}: the key is no partition, from 0 to {LARGEST_ID:,}"
+                    )
 
 
 def read_rates(path: Path) -> Rates:

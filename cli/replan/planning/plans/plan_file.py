@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from replan.documents.json_text import INT32_MAX, INT64_MAX, NotJson, parse_json, shown
+from replan.documents.json_text import INT64_MAX, NotJson, parse_json, shown
 from replan.documents.typed import (
     BrokerIds,
     Form,
@@ -31,7 +31,7 @@ from replan.documents.typed import (
 from replan.errors import BadFile
 from replan.model.declared.placement import MoveThrottle, SideRates
 from replan.model.declared.policy import Measure
-from replan.model.names import BrokerId, TopicId, TopicPartition, replicas
+from replan.model.names import LARGEST_ID, BrokerId, TopicId, TopicPartition, parse_number, replicas
 from replan.planning.plans.conflicts import Conflict
 from replan.planning.plans.moves import Move, MoveReason, StandaloneElection
 from replan.planning.plans.plan import BesideMoves, JudgedBy, Plan
@@ -186,10 +186,8 @@ ROW_KEYS = {"topics", "moves", *BESIDE_MOVES.values()}
 
 def _check_brokers(brokers: Mapping[str, Any], at: str = ".brokers") -> None:
     for key in brokers:
-        if not (key.isascii() and key.isdecimal() and len(key) < 11 and str(int(key)) == key):
-            raise ValueError(f"{at}.{key}: the key is no broker id")
-        if int(key) > INT32_MAX:
-            raise ValueError(f"{at}.{key}: expected at most {INT32_MAX:,}")
+        if parse_number(key) is None:
+            raise ValueError(f"{at}.{key}: the key is no broker id, from 0 to {LARGEST_ID:,}")
 
 
 def dumps(plan: Plan) -> str:
