@@ -192,7 +192,7 @@ class ApplicationRun:
             self._ports.journal.append(intents(decision, before.ledger))
         except (BadFile, ClusterUnreachable) as error:
             self._perhaps_obeyed = tuple(tick.commands)
-            return self._unwritable(now, error)
+            return self._unwritable(now, error)  # the state is as before: it is decided again
         self._written_at, self._perhaps_obeyed = now, ()
         if self._leaving is None and any(c.verb is Verb.ABANDON for c in tick.commands):
             self._leaving = Leaving(now, Ending.LEFT_TO_ANOTHER, now - after.moved_at)
@@ -202,16 +202,24 @@ class ApplicationRun:
         answers = Sender(self._ports.writer, self._ports.clock, tick.now + limit).send(decision)
         answered = self._ports.clock.now()
         self._state = after.answered(decision, answers, answered)
-        refused = (isinstance(a, Rejected) for a in answers.configs.values())
+        self._note_what_comes(tick, decision, answers, answered)
+        self._report(tick, decision, reported, answered)
+        return self._refused(answered) or self._outcome(tick, decision)
+
+    def _note_what_comes(
+        self, tick: TickInput, decision: Decision, answers: Answers, answered: float
+    ) -> None:
+        """What the next look is to show: how soon it comes depends on that."""
+        refused = any(isinstance(a, Rejected) for a in answers.configs.values())
         holds = set(decision.holds.values())
-        turn, elected = (
-            NEXT_ELECTIONS in holds,
-            bool(decision.elections) or UNSEEN_ELECTION in holds,
-        )
-        self._awaits_effect = (decision.acts or turn) and not any(refused)
-        self._elects = elected and (turn or not tick.look.running)
+        turn, elected = NEXT_ELECTIONS in holds, UNSEEN_ELECTION in holds
+        self._awaits_effect = (decision.acts or turn) and not refused
+        self._elects = bool(elected or decision.elections) and (turn or not tick.look.running)
         if decision.elections:
             self._elected_at = answered
+
+    def _report(self, tick: TickInput, decision: Decision, reported: int, answered: float) -> None:
+        """`reported`: how many notes were."""
         self._progress = progress_of(
             tick, self._state, decision, self._began, reported, self._gives_up_at()
         )
@@ -220,7 +228,6 @@ class ApplicationRun:
             silence = ClusterSilent(answered - since, words, refuses=True)
             self._progress = replace(self._progress, admission=silence)
         self._ports.report(self._progress)
-        return self._refused(answered) or self._outcome(tick, decision)
 
     def _refused(self, now: float) -> Outcome | None:
         """A permission that is taken away may come back; the process leaves where it does not."""

@@ -156,6 +156,7 @@ class DecisionBuilder:
 
     def __init__(self, tick: TickInput, state: RunState) -> None:
         self._tick, self._state = tick, state
+        # of each partition
         self._phases: dict[TopicPartition, Phase] = {}
         """Those that change; of all others the state has them."""
         self._holds: dict[TopicPartition, HoldReason] = {}
@@ -163,40 +164,44 @@ class DecisionBuilder:
         self._records: list[Record] = []
         """Beside those of the phases."""
         self._notes: list[Note] = []
-        self._to_start: dict[TopicPartition, Request] = {}
-        """Lists that add replicas; whoever asks for one passes the gates, whatever was asked before."""
-        self._to_ask: dict[TopicPartition, Request] = {}
+        # why nothing new begins
         application = state.ledger.application
-        if application is not None:
-            application = after_commands(application, tick.commands)
-        self._throttle = throttle_of(tick.job.plan.throttle, application)
-        of_others = application is not None and application.throttles_others
-        self._other_copies = state.others.copies(tick.look) if of_others else []
         self._admission: ThrottleContested | OthersUnderMinIsr | Paused | Cancelling | None = (
             admission_closed(state.throttle_history) if tick.admitting else None
         )
         if application is not None:
+            application = after_commands(application, tick.commands)
             self._records += obeyed_records(
                 state.ledger, application, tick.commands, tick.settings.owner
             )
             self._admission = closed_by(application) or self._admission
-        self._slots = Slots.of({}, tick.settings.slots_per_broker)
-        self._coordinators = Coordinators.at(tick.now, state.loads)
-        self._room = state.room
-        self._view = throttle_input(tick, state)
-        self._throttles = ThrottleTick()
-        self._given = step_input(tick, state)
-        self._steps: dict[AnyKind, StepsDecided] = {}
-        self._log_copies: LogCopies | None = None
-        self._growing = {s.create.topic for s in CREATES.pending(tick.job, state.ledger)}
-        self._first: Mapping[ConfigResource, SettingName] = {}
-        """Settings that come before the copies that need their places."""
-        self._batches = Batches()
-        self._others = others_by_topic(tick.look, state.ledger.owned)
         remembers = not isinstance(self._admission, Cancelling)
         self._unchanged = Unchanged(
             tick, state.waits, state.moves, state.history, remembers=remembers
         )
+        # what has to begin first
+        self._growing = {s.create.topic for s in CREATES.pending(tick.job, state.ledger)}
+        self._set_first: Mapping[ConfigResource, SettingName] = {}
+        """Settings that come before the copies that need their places."""
+        # what moves ask for, and what they take of the brokers
+        self._to_start: dict[TopicPartition, Request] = {}
+        """Lists that add replicas; whoever asks for one passes the gates, whatever was asked before."""
+        self._to_ask: dict[TopicPartition, Request] = {}
+        self._slots = Slots.of({}, tick.settings.slots_per_broker)
+        self._room = state.room
+        self._coordinators = Coordinators.at(tick.now, state.loads)
+        self._others = others_by_topic(tick.look, state.ledger.owned)
+        self._batches = Batches()
+        # throttles
+        self._throttle = throttle_of(tick.job.plan.throttle, application)
+        of_others = application is not None and application.throttles_others
+        self._other_copies = state.others.copies(tick.look) if of_others else []
+        self._throttle_input = throttle_input(tick, state)
+        self._throttles = ThrottleTick()
+        # steps beside moves
+        self._step_input = step_input(tick, state)
+        self._steps: dict[AnyKind, StepsDecided] = {}
+        self._log_copies: LogCopies | None = None
 
     @property
     def candidates(self) -> Sequence[TopicPartition]:
@@ -222,23 +227,23 @@ class DecisionBuilder:
         """The steps of a kind that does not copy come before the moves: nothing of a move is needed for them."""
         decided, ledger = StepsDecided(), self._state.ledger
         steps = kind.pending(self._tick.job, ledger)
-        for step, ask in judge_steps(steps, self._given, self._nothing_new(), decided):
+        for step, ask in judge_steps(steps, self._step_input, self._nothing_new(), decided):
             decided.ask(step, ask, ledger)
-        self._take(kind, decided)
+        self._take_in(kind, decided)
 
-    def _take(self, kind: AnyKind, decided: StepsDecided) -> None:
+    def _take_in(self, kind: AnyKind, decided: StepsDecided) -> None:
         self._steps[kind] = decided
         self._records.extend(decided.records)
         for subject, reason in decided.holds.items():
             if isinstance(subject, TopicPartition):
                 self._holds[subject] = reason
-        self._first = {**self._first, **set_first(decided.holds)}
+        self._set_first = {**self._set_first, **set_first(decided.holds)}
 
     def judge(self, name: TopicPartition) -> None:
         """Judge one partition, and put what it needs where it belongs."""
         own = self._state.ledger.owned.get(name)
-        if own is None and (turn := self._turn(name)) is not None:
-            self._holds.setdefault(name, turn)
+        if own is None and name.topic in self._growing:
+            self._holds.setdefault(name, PartitionsFirst())
             return
         cancelling = self._admission if isinstance(self._admission, Cancelling) else None
         if cancelling is not None and own is None:
@@ -264,10 +269,6 @@ class DecisionBuilder:
                     self._unchanged.keep(name, own, reason)
             case Request() as ask:
                 self._sort(name, ask)
-
-    def _turn(self, name: TopicPartition) -> HoldReason | None:
-        """Why one that has not begun is not looked at yet: whatever it needs, it is not its turn."""
-        return PartitionsFirst() if name.topic in self._growing else None
 
     def _sort(self, name: TopicPartition, ask: Request) -> None:
         state = self._tick.look.partitions[name]
@@ -318,7 +319,7 @@ class DecisionBuilder:
         moving = self._tick.job.moves.keys() - (ledger.owned.keys() - ledger.open.keys())
         closed = self._nothing_new() or self._admission
         self._log_copies = log_copies(
-            self._given, closed, self._slots, frozenset(moving), self._room, self._first
+            self._step_input, closed, self._slots, frozenset(moving), self._room, self._set_first
         )
         self._room = self._log_copies.room
 
@@ -335,7 +336,7 @@ class DecisionBuilder:
         if self._admission is not None and not self._heals(name):
             self._defer(name, self._admission)
         elif (
-            first := first_setting_of(name.topic, (*move.original, *move.new), self._first)
+            first := first_setting_of(name.topic, (*move.original, *move.new), self._set_first)
         ) is not None:
             self._defer(name, SettingFirst(first))
         elif (full := self._slots.first_full(brokers)) is not None:
@@ -371,13 +372,17 @@ class DecisionBuilder:
             within = self._log_copies.rates(throttle)
             wanted = replace(wanted, rates={**wanted.rates, **within})
         if keeps:
-            wanted = with_kept(wanted, copies, state.ledger, self._view, released)
+            wanted = with_kept(wanted, copies, state.ledger, self._throttle_input, released)
         cancelling = isinstance(self._admission, Cancelling)
         waiting = tick.admitting and state.copies_waiting > 0 and not cancelling
         throttles = throttle_tick(
-            wanted, state.ledger, self._view, keep_rates=keeps or waiting, released=released
+            wanted,
+            state.ledger,
+            self._throttle_input,
+            keep_rates=keeps or waiting,
+            released=released,
         )
-        notes = rates_of_others(self._other_copies, throttle, state.ledger, self._view)
+        notes = rates_of_others(self._other_copies, throttle, state.ledger, self._throttle_input)
         self._throttles = replace(throttles, notes=(*throttles.notes, *notes))
 
     def ask(self) -> None:
@@ -402,11 +407,11 @@ class DecisionBuilder:
                 decided.holds[step.subject] = AwaitingThrottle(unanswered=silent)
             else:
                 decided.end(step, End(Status.REJECTED, refused), state.ledger)
-        self._take(LOG_MOVES, decided)
+        self._take_in(LOG_MOVES, decided)
 
     def _throttled(self, name: TopicPartition) -> bool:
         """Whether the throttle of a copy is in force; holds it if not, or ends it where it never will be."""
-        tick, state, view, throttle = self._tick, self._state, self._view, self._throttle
+        tick, state, view, throttle = self._tick, self._state, self._throttle_input, self._throttle
         move = tick.job.moves[name]
         copy, brokers = copy_of(tick, state, move), (*move.original, *move.new)
         if throttle_in_place(copy, throttle, self._throttles, view):
