@@ -1,33 +1,24 @@
 """What is remembered of a partition that waits never changes a decision; it only saves judging it again."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from tests.builders import brokers, move, state
-from tests.unit.applying.journal.records import begun
-from tests.unit.applying.lab import plan_of
+from tests.unit.applying.test_decide import APP, Case, case, own
 
 from replan.applying.api import (
-    Application,
-    ApplicationStatus,
-    Job,
     KeptHolds,
-    LastRequest,
+    MoveRecord,
     PartitionInput,
     Reached,
     Repeat,
-    RunState,
-    Settings,
-    TickInput,
+    RequestMemory,
     decide,
-    first_state,
     fold,
 )
 from replan.model.api import (
     BrokerId,
-    Look,
     OutcomeUnknown,
     PartitionState,
     Reassignment,
@@ -41,32 +32,7 @@ from replan.planning.api import RequestKind
 COPY = move([1, 2, 3], [1, 2, 4], size=100)
 NAME = COPY.partition
 EXPANDED = replicas(1, 2, 3, 4)
-RUNNING = Reassignment(EXPANDED, replicas(4), ())
-APP = Application("a-1", ApplicationStatus.OPEN, "d", "m", "cluster", "ann")
-OWN = begun(
-    COPY,
-    asked=LastRequest(RequestKind.EXPAND, EXPANDED, confirmed=True),
-    past=(EXPANDED,),
-    reached=Reached.EXPANDED,
-)
-Case = tuple[TickInput, RunState]
-
-
-def copying() -> Case:
-    """A partition that copies, and a run that knows nothing of it but its record."""
-    job = Job.of(plan_of([COPY]), Settings())
-    seen = Look(
-        brokers={b.id: b for b in brokers()},
-        partitions={NAME: state(EXPANDED, [1, 2, 3], adding=[4])},
-        topics={"orders": TopicSettings(2)},
-        running={NAME: RUNNING},
-    )
-    return TickInput(job=job, look=seen, now=100, ended=100), first_state(job, fold([APP, OWN]), 0)
-
-
-def later(tick: TickInput, **seen: Any) -> TickInput:
-    """The next tick, which sees something else."""
-    return replace(tick, now=101, ended=101, look=replace(tick.look, **seen))
+OWN = own(COPY, RequestKind.EXPAND, *EXPANDED)
 
 
 def shown(isr: list[int], **more: Any) -> dict[TopicPartition, PartitionState]:
@@ -74,67 +40,80 @@ def shown(isr: list[int], **more: Any) -> dict[TopicPartition, PartitionState]:
     return {NAME: state(EXPANDED, isr, adding=[4], **more)}
 
 
-def knowing(run: RunState, **more: Any) -> RunState:
-    """What a process knows of the requests of moves."""
-    return replace(run, moves=replace(run.moves, **more))
+def copying() -> Case:
+    """A partition that copies, and a run that knows nothing of it but its record."""
+    running = {NAME: Reassignment(EXPANDED, replicas(4), ())}
+    return case([COPY], [*shown([1, 2, 3]).values()], owned=(OWN,), running=running)
 
 
-def nothing(tick: TickInput, run: RunState) -> Case:
-    """The next tick, which sees the same."""
-    return later(tick), run
+def without_an_answer(record: MoveRecord, listed: list[int]) -> Case:
+    """Its last list may still arrive, and is to be sent again after a pause."""
+    assert record.asked is not None
+    lost = replace(record, asked=replace(record.asked, confirmed=False), reached=Reached.NOTHING)
+    known = RequestMemory(unknown_since={NAME: 99.0}, repeats={NAME: Repeat(2, 100.5)})
+    return case([COPY], [state(listed)], owned=(lost,), known=known)
 
 
-CHANGES: dict[str, Callable[[TickInput, RunState], Case]] = {
-    "nothing": nothing,
-    "in sync": lambda t, s: (later(t, partitions=shown([1, 2, 3, 4])), s),
-    "no leader": lambda t, s: (later(t, partitions=shown([1], leader=None)), s),
-    "gone": lambda t, s: (later(t, partitions={}), s),
-    "unclear": lambda t, s: (later(t, unclear=frozenset({NAME})), s),
-    "another min ISR": lambda t, s: (later(t, topics={"orders": TopicSettings(3)}), s),
-    "unclean election": lambda t, s: (
-        later(t, topics={"orders": TopicSettings(2, unclean_election=True)}),
-        s,
-    ),
-    "topic gone": lambda t, s: (later(t, topics={}), s),
-    "target fenced": lambda t, s: (
-        later(t, brokers={b.id: b for b in brokers(fenced=[4])}),
-        s,
-    ),
-    "target unregistered": lambda t, s: (later(t, brokers={b.id: b for b in brokers(3)}), s),
-    "refused": lambda t, s: (
-        later(t),
-        knowing(s, answers={NAME: Rejected(39, "INVALID_REPLICA_ASSIGNMENT", "no")}),
-    ),
-    "unknown": lambda t, s: (
-        later(t),
-        knowing(s, answers={NAME: OutcomeUnknown("late")}, unknown_since={NAME: 100.0}),
-    ),
-    "to repeat": lambda t, s: (later(t), knowing(s, repeats={NAME: Repeat(1, 105.0)})),
-    "log missing": lambda t, s: (
-        later(t),
-        replace(s, history=replace(s.history, misses={(NAME, BrokerId(4)): 3})),
-    ),
-    "settled": lambda t, s: (
-        later(t),
-        replace(s, history=replace(s.history, target_in_sync={NAME: 0.0}, vouched=20.0)),
-    ),
-    "asked again": lambda t, s: (
-        later(t),
-        replace(s, ledger=fold([APP, replace(OWN, reached=Reached.NOTHING)])),
-    ),
+WAITS = {
+    "copies": copying(),
+    "is confirmed": case([COPY], [state(EXPANDED)], owned=(OWN,)),
+    "its list may arrive": without_an_answer(own(COPY, RequestKind.ASSIGN, 1, 2, 4), [1, 2, 4]),
+    "is sent again later": without_an_answer(OWN, [1, 2, 3]),
 }
+Changes = dict[str, Any]
+CHANGES: dict[str, tuple[Changes, Changes, Changes]] = {
+    "nothing": ({}, {}, {}),
+    "in sync": ({"partitions": shown([1, 2, 3, 4])}, {}, {}),
+    "no leader": ({"partitions": shown([1], leader=None)}, {}, {}),
+    "gone": ({"partitions": {}}, {}, {}),
+    "unclear": ({"unclear": frozenset({NAME})}, {}, {}),
+    "another min ISR": ({"topics": {"orders": TopicSettings(3)}}, {}, {}),
+    "unclean election": ({"topics": {"orders": TopicSettings(2, unclean_election=True)}}, {}, {}),
+    "topic gone": ({"topics": {}}, {}, {}),
+    "target fenced": ({"brokers": {b.id: b for b in brokers(fenced=[4])}}, {}, {}),
+    "target unregistered": ({"brokers": {b.id: b for b in brokers(3)}}, {}, {}),
+    "refused": ({}, {"answers": {NAME: Rejected(39, "INVALID_REPLICA_ASSIGNMENT", "no")}}, {}),
+    "unknown": (
+        {},
+        {"answers": {NAME: OutcomeUnknown("late")}, "unknown_since": {NAME: 100.0}},
+        {},
+    ),
+    "answered": ({}, {"unknown_since": {}, "repeats": {}}, {}),
+    "to repeat": ({}, {"repeats": {NAME: Repeat(1, 105.0)}}, {}),
+    "log missing": ({}, {}, {"misses": {(NAME, BrokerId(4)): 3}}),
+    "settled": ({}, {}, {"target_in_sync": {NAME: 0.0}, "vouched": 20.0}),
+}
+"""What the next look shows, what is known of requests, and what earlier looks have shown."""
+
+
+def a_second_later(given: Case, change: str) -> Case:
+    """The next tick."""
+    (tick, run), (seen, requests, looks) = given, CHANGES[change]
+    tick = replace(tick, now=101, ended=101, look=replace(tick.look, **seen))
+    moves, history = replace(run.moves, **requests), replace(run.history, **looks)
+    return tick, replace(run, moves=moves, history=history)
+
+
+def check_that_nothing_depends_on_it(given: Case) -> None:
+    tick, run = given
+    found, expected = decide(tick, run)[0], decide(tick, replace(run, waits=KeptHolds()))[0]
+    assert found == expected
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_decision_is_the_same_without_what_is_remembered(change: str) -> None:
+@pytest.mark.parametrize("wait", WAITS)
+def test_a_decision_is_the_same_without_what_is_remembered(wait: str, change: str) -> None:
+    tick, run = WAITS[wait]
+    _, after = decide(tick, run)
+    assert NAME in after.holds
+    check_that_nothing_depends_on_it(a_second_later((tick, after), change))
+
+
+def test_it_is_the_same_where_its_record_is_another_one() -> None:
     tick, run = copying()
     _, after = decide(tick, run)
-    assert NAME in after.waits.of
-    given = CHANGES[change](tick, after)
-    forgetful = given[0], replace(given[1], waits=KeptHolds())
-    found, expected = decide(*given)[0], decide(*forgetful)[0]
-    assert replace(found, waits=KeptHolds()) == replace(expected, waits=KeptHolds())
-    assert found.waits == expected.waits
+    asked_again = fold([APP, replace(OWN, reached=Reached.NOTHING)])
+    check_that_nothing_depends_on_it((tick, replace(after, ledger=asked_again)))
 
 
 def test_whoever_adds_something_to_judge_by_says_how_a_change_of_it_is_noticed() -> None:
@@ -154,5 +133,5 @@ def test_whoever_adds_something_to_judge_by_says_how_a_change_of_it_is_noticed()
 def test_it_is_not_judged_again_while_nothing_changes() -> None:
     tick, run = copying()
     _, after = decide(tick, run)
-    again, _ = decide(*nothing(tick, after))
+    again, _ = decide(*a_second_later((tick, after), "nothing"))
     assert again.waits.of[NAME] is after.waits.of[NAME]
