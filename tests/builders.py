@@ -18,6 +18,7 @@ from replan.model.api import (
     Features,
     LeaderBlacklist,
     LeaderMove,
+    LogDir,
     MoveThrottle,
     PartitionState,
     Placement,
@@ -143,6 +144,7 @@ def snapshot(
     features: Features | None = None,
     observed_at: str = OBSERVED_AT,
     remembered: Mapping[TopicPartition, RememberedOrder] | None = None,
+    log_dirs: Sequence[LogDir] = (),
 ) -> Snapshot:
     """A snapshot of these partitions."""
     ordered = sorted(states, key=lambda s: s.partition)
@@ -187,6 +189,7 @@ def snapshot(
         topics=topics,
         partitions=partitions,
         remembered=remembered or {},
+        log_dirs=tuple(log_dirs),
     )
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from msgspec.structs import replace
 from tests.builders import CLUSTER_ID, brokers, snapshot
 from tests.profiles import by_profile
 
@@ -337,8 +336,14 @@ def simulation(
     rules = rules_of(version)
     features = Features(rules.replication_factor_guard, rules.elr_by_default)
     topics = {s.partition.topic for s in states} if unclean else set[str]()
-    seen = snapshot(states, registered=registered, features=features, unclean=sorted(topics))
-    return from_snapshot(replace(seen, log_dirs=tuple(log_dirs)), version)
+    seen = snapshot(
+        states,
+        registered=registered,
+        features=features,
+        unclean=sorted(topics),
+        log_dirs=log_dirs,
+    )
+    return from_snapshot(seen, version)
 
 
 def plan_of(

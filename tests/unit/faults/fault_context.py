@@ -1,6 +1,5 @@
 """A small cluster that faults are read against."""
 
-from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
 
 from replan.faults.api import FaultContext
@@ -9,8 +8,9 @@ from replan.rehearsal.api import cluster_of
 
 CONTEXT = FaultContext(
     cluster_of(
-        replace(
-            snapshot([state([1, 2, 3]), state([2, 3, 1], partition=1)], registered=brokers(5)),
+        snapshot(
+            [state([1, 2, 3]), state([2, 3, 1], partition=1)],
+            registered=brokers(5),
             log_dirs=(LogDir(BrokerId(1), "a"), LogDir(BrokerId(1), "b")),
         )
     ).cluster,

@@ -82,8 +82,8 @@ def test_what_lies_in_directories_is_counted_by_the_partitions_of_the_snapshot()
         replace(log_dir(path, 400), replicas={"orders": (n,), "gone": (0,), "orders2": (7,)})
         for n, path in enumerate("ab")
     )
-    both = replace(snapshot(states), log_dirs=dirs)
+    both = snapshot(states, log_dirs=dirs)
     assert [[d.path for d in of] for of in both.volumes[BrokerId(1)]] == [["a"], ["b"]]
-    small = replace(snapshot([state([1], partition=0, size=500)]), log_dirs=dirs)
+    small = snapshot([state([1], partition=0, size=500)], log_dirs=dirs)
     assert [[d.path for d in of] for of in small.volumes[BrokerId(1)]] == [["a", "b"]]
-    assert replace(snapshot([]), log_dirs=dirs).volumes == {BrokerId(1): [dirs]}
+    assert snapshot([], log_dirs=dirs).volumes == {BrokerId(1): [dirs]}

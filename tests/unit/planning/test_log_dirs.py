@@ -51,7 +51,7 @@ def drained(*paths: str, gone: bool = False) -> Placement:
 def seen(sizes: list[int], *dirs: LogDir, fenced: bool = False) -> Snapshot:
     states = [state([4, 1, 2], partition=n, size=size) for n, size in enumerate(sizes)]
     registered = [replace(b, fenced=fenced and b.id == 4) for b in brokers(5, "abc")]
-    return replace(snapshot(states, registered=registered), log_dirs=dirs)
+    return snapshot(states, registered=registered, log_dirs=dirs)
 
 
 def in_drained(at: Snapshot) -> list[tuple[str | None, int | None, BrokerId | None, str]]:
@@ -205,7 +205,7 @@ def test_a_list_that_gets_shorter_leaves_the_broker_whose_directory_is_drained(
     dirs = (log_dir("/a", 900, 0), log_dir("/b", 900, 1))
     states = [state([1, 2, 4, 5], size=10), state([1, 4, 2, 5], partition=1, size=10)]
     states += [state([5], topic="clicks", size=10)]
-    at = replace(snapshot(states, registered=brokers(5, "abcde")), log_dirs=dirs)
+    at = snapshot(states, registered=brokers(5, "abcde"), log_dirs=dirs)
     asked = replace(drained("/a"), rules=ruled(replication_factor=3, spread=spread))
     plan = make_plan(asked, at)
     left = {m.partition.partition: set(m.original) - set(m.target) for m in plan.moves}

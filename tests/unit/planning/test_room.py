@@ -113,9 +113,7 @@ def test_a_cycle_without_room_names_the_partition_to_move_aside() -> None:
     ]
     asked = placement({"orders": [[2, 3], [1, 3]]})
     states = [state([1, 3], size=80), state([2, 3], partition=1, size=70)]
-    seen = replace(
-        snapshot(states, registered=brokers(4, "abc")), log_dirs=(disk(1, 10), disk(2, 10))
-    )
+    seen = snapshot(states, registered=brokers(4, "abc"), log_dirs=(disk(1, 10), disk(2, 10)))
     plan = make_plan(asked, seen)
     assert plan.moves == ()
     assert {r.rule for r in plan.refusals} == {RefusalRule.NO_ROOM_BEFORE}

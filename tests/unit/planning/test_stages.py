@@ -122,8 +122,10 @@ def test_what_no_stage_can_take_is_refused_by_name_and_the_rest_goes_on() -> Non
 def test_a_move_waits_for_the_stage_that_makes_room_for_it() -> None:
     """orders-0 needs the room of orders-1, which is left for a later stage as long as one partition may change."""
     states = [state([1, 3], size=80), state([2, 3], partition=1, size=80)]
-    seen = replace(
-        snapshot(states, registered=brokers(4, "abc"), min_insync_replicas=1),
+    seen = snapshot(
+        states,
+        registered=brokers(4, "abc"),
+        min_insync_replicas=1,
         log_dirs=(disk(1, 0), disk(2, 10), disk(4, 100)),
     )
     asked = placement({"orders": [[2, 3], [4, 3]]}, limits=limits(partitions=1))

@@ -246,7 +246,7 @@ def test_no_set_of_fewer_bytes_brings_it_below_the_share(
         LogDir(BrokerId(1), "/b", 2_000, room),
     )
     states = [state([1], partition=i, size=s) for i, s in enumerate(sizes)]
-    seen = replace(snapshot(states or [state([2])]), log_dirs=dirs)
+    seen = snapshot(states or [state([2])], log_dirs=dirs)
     found = full_log_dirs(Alignment.of(placement(), seen), Fraction(above, 100))
     excess, free = used - 10 * above, min(room - 200, room - 2_000 + 20 * above)
     full = [f for f in found if f.path == "/a"]
@@ -271,7 +271,7 @@ def test_no_set_of_fewer_bytes_brings_it_below_the_share(
 def test_directories_of_one_volume_are_one(read: Reader) -> None:
     dirs = (log_dir(1, "/a", 895, (0, 1)), log_dir(1, "/b", 900, (2, 3)))  # said a moment later
     states = [state(of, partition=i, size=SIZES[i] * MB) for i, of in enumerate(LISTS)]
-    seen = replace(snapshot(states, registered=brokers(4, "abcd")), log_dirs=dirs)
+    seen = snapshot(states, registered=brokers(4, "abcd"), log_dirs=dirs)
     declared = read(RULE)
     [found] = full_log_dirs(Alignment.of(declared, seen), Fraction(85, 100))
     assert found == FullLogDir(BrokerId(1), "/a", TOTAL * MB, 900 * MB, unrelieved=50 * MB)
@@ -286,7 +286,7 @@ def test_disks_that_are_equally_full_are_two(read: Reader) -> None:
     states = [state(of, partition=i, size=sizes[i] * MB) for i, of in enumerate(LISTS)]
     dirs = (log_dir(1, "/a", 890, (0, 1)), log_dir(1, "/b", 890, (2, 3)))
     other = (log_dir(4, "/c", 0), log_dir(4, "/d", 0))
-    seen = replace(snapshot(states, registered=brokers(4, "abcd")), log_dirs=(*dirs, *other))
+    seen = snapshot(states, registered=brokers(4, "abcd"), log_dirs=(*dirs, *other))
     found = full_log_dirs(Alignment.of(read(RULE), seen), Fraction(85, 100))
     assert [(of.path, of.leaving, of.unrelieved) for of in found] == [
         ("/a", (TopicPartition("orders", 0),), 0),
@@ -305,7 +305,7 @@ def test_a_volume_of_several_directories_has_its_room_in_each_since_kafka_choose
     states = [state(of, partition=i, size=SIZES[i] * MB) for i, of in enumerate(LISTS)]
     fewer = [log_dir(4, path, 300) for path in ("/d", "/e")]
     dirs = (log_dir(1, "/a", 900, (0, 1, 2, 3)), replace(fewer[0], logs=5), fewer[1])
-    seen = replace(snapshot(states, registered=brokers(4, "abcd")), log_dirs=dirs)
+    seen = snapshot(states, registered=brokers(4, "abcd"), log_dirs=dirs)
     [below] = with_room_below(seen, Fraction(85, 100), frozenset()).volumes[BrokerId(4)]
     assert [(d.path, d.room()) for d in below] == [("/d", 550 * MB), ("/e", 550 * MB)]
     world = from_snapshot(seen, "4.3")
@@ -332,7 +332,7 @@ def test_volumes_are_the_same_with_the_room_below_a_share(
         for n, (count, total, usable) in enumerate(of_broker)
         for i in range(count)
     )
-    seen = replace(snapshot([state((1,))]), log_dirs=dirs)
+    seen = snapshot([state((1,))], log_dirs=dirs)
     volumes = seen.volumes[BrokerId(1)]
     below = with_room_below(seen, share, frozenset()).volumes[BrokerId(1)]
     wanted = {tuple(sorted(d.path for d in v)): room_on(v, free=free_below(share)) for v in volumes}
@@ -345,7 +345,7 @@ def test_volumes_are_the_same_with_the_room_below_a_share(
 def test_empty_disks_stay_two_whatever_room_they_have_to_the_byte(used: int) -> None:
     share, size = Fraction(85, 100), TOTAL * MB
     dirs = tuple(LogDir(BrokerId(1), path, size, size - used, 0) for path in ("/a", "/b"))
-    seen = replace(snapshot([state((1,))]), log_dirs=dirs)
+    seen = snapshot([state((1,))], log_dirs=dirs)
     below = with_room_below(seen, share, frozenset()).volumes[BrokerId(1)]
     assert [[d.path for d in of] for of in below] == [["/a"], ["/b"]]
     assert [of[0].room() for of in below] == [dirs[0].room(1 - share)] * 2

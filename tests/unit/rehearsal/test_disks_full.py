@@ -20,7 +20,7 @@ def test_a_full_disk_is_said_with_its_broker_and_its_time() -> None:
     """The applier counts what another tool copies there only when it has seen it."""
     partitions = [state([1, 2, 3], partition=n, size=n * 1_000 * MB) for n in (1, 2)]
     partitions.append(state([1, 2, 3], partition=0))
-    seen = replace(snapshot(partitions, registered=brokers(5)), log_dirs=room(2_500))
+    seen = snapshot(partitions, registered=brokers(5), log_dirs=room(2_500))
     plan = plan_of([1, 2, 3], [1, 2, 4], seen=seen)
     found = rehearsed(plan, "foreign reassign orders-2 [1,2,3,4] at 3s", seen=seen)
     assert not found.completed

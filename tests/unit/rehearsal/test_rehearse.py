@@ -189,9 +189,7 @@ def test_a_disk_that_is_lost_on_the_way_delays_a_plan_and_harms_nobody_more_than
 ):
     logs = {"a": 2, "b": 1}
     dirs = tuple(LogDir(BrokerId(b), path, logs=logs[path]) for b in range(1, 6) for path in logs)
-    seen = replace(
-        snapshot([state([1, 2, 3], size=1_000 * MB)], registered=brokers(5)), log_dirs=dirs
-    )
+    seen = snapshot([state([1, 2, 3], size=1_000 * MB)], registered=brokers(5), log_dirs=dirs)
     plan = plan_of([1, 2, 4], seen=seen)
     found = rehearsed(
         plan, "lose disk 4 b at 5s for 60s", "lose disk 1 b at 30s for 60s", seen=seen

@@ -559,9 +559,7 @@ def test_a_dropped_replica_gives_its_room_back_a_minute_later() -> None:
 def test_no_more_room_comes_back_than_a_volume_has() -> None:
     """Something else on it was deleted while the replica was there."""
     dirs = LogDir(BrokerId(3), "a", 1000 * MB, 950 * MB, logs=1)
-    cluster = Cluster(
-        replace(snapshot([state([1, 2, 3], partition=0, size=100 * MB)]), log_dirs=(dirs,))
-    )
+    cluster = Cluster(snapshot([state([1, 2, 3], partition=0, size=100 * MB)], log_dirs=(dirs,)))
     cluster.reassign(1, 2)
     cluster.clock.sleep(70)
     (found,) = cluster.plane.observe().log_dirs
@@ -592,7 +590,7 @@ def test_a_copy_that_fills_a_disk_takes_its_directory_offline() -> None:
 
 def test_a_broker_dies_of_its_only_disk_being_full() -> None:
     dirs = [LogDir(BrokerId(4), "a", 1000 * MB, 50 * MB)]
-    found = replace(snapshot([state([1, 2, 3], partition=0, size=500 * MB)]), log_dirs=tuple(dirs))
+    found = snapshot([state([1, 2, 3], partition=0, size=500 * MB)], log_dirs=dirs)
     cluster = Cluster(found)
     cluster.reassign(1, 2, 3, 4)
     cluster.at(20)

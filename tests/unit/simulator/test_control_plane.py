@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from tests.builders import snapshot, state
 from tests.readings import rates_of, sizes_of
 
@@ -149,7 +148,7 @@ def test_a_broker_that_is_away_is_not_known_to_move_a_log() -> None:
 
 def test_a_late_request_for_other_log_directories_reaches_those_brokers_that_serve_then() -> None:
     dirs = tuple(LogDir(BrokerId(b), path) for b in (1, 2, 3) for path in "ab")
-    found = replace(snapshot([state([1, 2, 3], size=100)]), log_dirs=dirs)
+    found = snapshot([state([1, 2, 3], size=100)], log_dirs=dirs)
     lost = At(0, LoseRequests(WriteKind.MOVE_LOGS, effect_after_seconds=70))
     schedule = (lost, At(60, KillBroker(BrokerId(1))), At(80, StartBroker(BrokerId(1))))
     plane = SimulatedControlPlane(from_snapshot(found), VirtualClock(), schedule=schedule)

@@ -40,7 +40,7 @@ def cluster(*lists: list[int], size: int = 100 * MB, **logs: int) -> SimulatedCo
         for path, usual in (("a", 2), ("b", 3))
     )
     partitions = [state(found, partition=n, size=size) for n, found in enumerate(lists)]
-    found = replace(snapshot(partitions), log_dirs=dirs)
+    found = snapshot(partitions, log_dirs=dirs)
     return SimulatedControlPlane(from_snapshot(found), VirtualClock())
 
 

@@ -88,7 +88,7 @@ def test_a_rate_of_the_whole_cluster_is_reported_by_every_broker() -> None:
 
 def test_a_cordoned_broker_has_all_its_directories_cordoned() -> None:
     dirs = (LogDir(BrokerId(1), "a", cordoned=True), LogDir(BrokerId(1), "b"))
-    some = from_snapshot(replace(snapshot([state([1])]), log_dirs=dirs))
+    some = from_snapshot(snapshot([state([1])], log_dirs=dirs))
     assert not some.cluster.brokers[BrokerId(1)].cordoned
     all_of_it = from_snapshot(
         snapshot([state([1])], registered=[Broker(BrokerId(1), cordoned=True)])

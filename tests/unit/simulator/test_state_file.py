@@ -359,7 +359,7 @@ def test_a_broker_that_is_fenced_while_its_process_runs_still_runs_when_read_bac
 
 def test_a_broker_that_has_just_died_of_its_disk_is_in_sync_until_its_session_ends() -> None:
     dirs = tuple(LogDir(BrokerId(b), p, 10**9, 10**8) for b in range(1, 6) for p in "ab")
-    found = replace(snapshot([state([1, 2, 3])]), log_dirs=dirs)
+    found = snapshot([state([1, 2, 3])], log_dirs=dirs)
     plane = SimulatedControlPlane(from_snapshot(found), VirtualClock())
     plane.inject(LoseDisk(BrokerId(3), "a"))
     plane.clock.sleep(3)
