@@ -75,25 +75,27 @@ def checked(
     return done
 
 
-def start(arguments: Sequence[str], *, folder: Path, **more: str) -> subprocess.Popen[str]:
-    """Start the command; the caller ends it."""
+def start(
+    arguments: Sequence[str], *, folder: Path, log: int = subprocess.PIPE, **more: str
+) -> subprocess.Popen[str]:
+    """Start the command, whose outputs go into pipes or this file; the caller ends it."""
     return subprocess.Popen(
         [*PROGRAM, *arguments],
         cwd=folder,
         env=environment(**more),
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdout=log,
+        stderr=log,
         text=True,
     )
 
 
 @contextmanager
 def started(
-    arguments: Sequence[str], *, folder: Path, **more: str
+    arguments: Sequence[str], *, folder: Path, log: int = subprocess.PIPE, **more: str
 ) -> Iterator[subprocess.Popen[str]]:
     """The command while it runs; it is killed if it still does at the end."""
-    process = start(arguments, folder=folder, **more)
+    process = start(arguments, folder=folder, log=log, **more)
     try:
         yield process
     finally:

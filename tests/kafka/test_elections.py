@@ -14,7 +14,7 @@ from tests.commandline import checked, replan
 from tests.kafka.harness.clients import admin, create_topic, partition_metadata, until
 from tests.kafka.harness.one_jvm import OneJvmCluster
 from tests.kafka.harness.tools import run_tool_warm
-from tests.kafka.site import described
+from tests.kafka.site import Site, described
 
 
 def leaders(cluster: OneJvmCluster, topic: str) -> list[int]:
@@ -22,26 +22,17 @@ def leaders(cluster: OneJvmCluster, topic: str) -> list[int]:
     return [leader for _, leader in described(cluster, topic)]
 
 
-def in_sync_again(cluster: OneJvmCluster, topic: str, broker: int) -> None:
-    """Wait until a broker is in the ISR of every partition that it has a replica of."""
-    client = admin(cluster.bootstrap)
-    until(
-        lambda: all(broker in p.isrs for p in partition_metadata(client, topic).values()),
-        f"{broker} in sync for {topic}",
-        limit_seconds=120,
-    )
-
-
 @pytest.mark.nightly
 def test_mixed_results_are_all_named(steady: OneJvmCluster, tmp_path: Path) -> None:
     """Of so many partitions; by day tests/conformance/test_recovering.py has three."""
-    topic, heads = "orders", [[1, 2, 3], [2, 3, 1], [3, 2, 1]]
+    topic, site = "orders", Site(steady, tmp_path, "orders")
+    heads = [[1, 2, 3], [2, 3, 1], [3, 2, 1]]
     lists = [heads[0 if number % 6 < 4 else number % 6 - 3] for number in range(2_000)]
     create_topic(steady.bootstrap, topic, lists, limit_seconds=300)
     first = Counter(listed[0] for listed in lists)
     steady.stop(1)
     steady.start(1)
-    in_sync_again(steady, topic, 1)
+    site.in_sync(1, 2, 3)
     steady.stop(3)
     flags = ("--bootstrap-server", steady.bootstrap)
     try:
@@ -65,7 +56,7 @@ def test_mixed_results_are_all_named(steady: OneJvmCluster, tmp_path: Path) -> N
     elected = [p["partition"] for p in found["partitions"] if p["result"] == "elected"]
     assert {now[number] for number in elected} == {1}
 
-    in_sync_again(steady, topic, 3)
+    site.in_sync(1, 2, 3)
     run_tool_warm(
         steady.ground.kafka,
         "kafka-leader-election",
@@ -137,4 +128,4 @@ def test_the_broker_that_is_awaited_leads_when_it_returns(
             )
         elif broker > first:
             assert explained()["observed"]["leader"] is None
-    in_sync_again(steady, topic, 1)
+    Site(steady, tmp_path, topic).in_sync(1, 2, 3)

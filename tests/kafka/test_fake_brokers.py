@@ -59,22 +59,3 @@ def test_nobody_can_change_the_isr_of_a_leaderless_partition(fake_brokers: Contr
 
         with pytest.raises(ValueError, match=r"^orders-0 has no leader"):
             trace.alter_isr(P, [1])
-
-
-def test_a_refused_topic_carries_kafkas_code_and_words(fake_brokers: Controllers) -> None:
-    with Arena(fake_brokers("4.3.1"), [1]) as trace:
-        with pytest.raises(Refused, match=r"^create orders: error 39, .*broker") as refused:
-            trace.create_topic("orders", [[1, 7]])
-        assert refused.value.code == 39
-
-
-def test_traces_on_one_controller_do_not_see_each_other(fake_brokers: Controllers) -> None:
-    controller = fake_brokers("4.3.1")
-    with Arena(controller, [1, 2]) as one, Arena(controller, [1, 2]) as other:
-        one.create_topic("orders", [[1, 2]])
-        other.create_topic("orders", [[2, 1]])
-
-        one.fence(1)
-
-        assert one.state(P).isr == (2,)
-        assert (other.state(P).isr, other.state(P).leader) == ((2, 1), 2)

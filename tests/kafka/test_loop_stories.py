@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.commandline import checked
+from tests.commandline import checked, started
+from tests.kafka import test_main_job as main_job
 from tests.kafka.harness.clients import (
     admin,
     await_brokers,
@@ -28,7 +29,6 @@ from tests.kafka.harness.clients import (
 from tests.kafka.harness.cluster import Cluster
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.tools import run_tool_warm
-from tests.kafka.test_loop_takeover import running
 
 from replan.model.api import JOURNAL_TOPIC
 
@@ -59,10 +59,10 @@ def cluster(shared_kafka_cluster: Callable[..., Cluster], kafka_version: str) ->
 class Loop:
     """A loop at work on a topic of its own, and what it has said."""
 
-    def __init__(self, cluster: Cluster, folder: Path, topic: str) -> None:
+    def __init__(self, cluster: Cluster, folder: Path, topic: str, name: str = "loop") -> None:
         self.cluster, self.folder, self.topic = cluster, folder, topic
         self.flags = ("--bootstrap-server", cluster.bootstrap)
-        self._log, self._read = folder / "loop.log", 0
+        self._log, self._read = folder / f"{name}.log", 0
 
     def declare(self, policy: str, lists: object = None, rate: str = "50MB/s") -> None:
         """By rule, three replicas in three racks; or these lists."""
@@ -75,11 +75,20 @@ class Loop:
         )
 
     @contextmanager
-    def running(self, *more: str) -> Iterator[subprocess.Popen[bytes]]:
-        """While it runs."""
+    def begun(self, *more: str) -> Iterator[subprocess.Popen[str]]:
+        """While it runs; its end is the caller's."""
         words = ("reconcile", "--every", "1s", "--settle", "4", "--log-format", "json")
         self._read = 0
-        with running((*words, *more, *self.flags), self.folder, self._log) as process:
+        with (
+            self._log.open("w") as log,
+            started([*words, *more, *self.flags], folder=self.folder, log=log.fileno()) as process,
+        ):
+            yield process
+
+    @contextmanager
+    def running(self, *more: str) -> Iterator[subprocess.Popen[str]]:
+        """While it runs; a signal ends it."""
+        with self.begun(*more) as process:
             yield process
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 130
@@ -165,6 +174,25 @@ def test_a_broker_that_is_killed_for_shorter_and_for_longer_than_its_threshold(l
         loop.cluster.start(6)
         loop.says("state", state="at-rest")
         assert loop.lists() == replaced
+
+
+@pytest.mark.nightly
+def test_what_one_loop_was_killed_in_the_middle_of_the_other_one_ends(loop: Loop) -> None:
+    """Within a minute, and with the throttles restored; by day it is killed at rest: test_reconcile.py."""
+    fill(loop.cluster.bootstrap, loop.topic, 20 * MEGABYTE)
+    policy, after = "{putRight: {placementChanged: 0s}}", [[4, 2, 3], *LISTS[1:]]
+    loop.declare(policy, LISTS, "2MB/s")
+    other = Loop(loop.cluster, loop.folder, loop.topic, "other")
+    with loop.begun() as first:
+        loop.says("state", state="at-rest")
+        with other.running():
+            other.says("state", state="waiting-for-lease")
+            loop.declare(policy, after, "2MB/s")
+            until(lambda: len(loop.lists()[0]) > 3, "a copy that runs", limit_seconds=90)
+            first.kill()
+            until(lambda: loop.lists() == after, "the end of the round", limit_seconds=240)
+            other.says("state", state="at-rest", limit_seconds=120)
+    assert main_job.Site(loop.cluster, loop.folder, loop.topic).leftovers() == []
 
 
 @pytest.mark.nightly

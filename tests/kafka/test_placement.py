@@ -1,6 +1,5 @@
 """From a placement file to an empty plan on real brokers: what the file says is planned, applied, and no drift then."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from tests.kafka.clusters import one_jvm_cluster
 from tests.kafka.harness.clients import await_brokers, create_topic, fill, until
 from tests.kafka.harness.layout import Layout
 from tests.kafka.harness.one_jvm import OneJvmCluster
-from tests.kafka.harness.tools import run_tool_warm
+from tests.kafka.site import described
 
 from replan.kafka.api import open_cluster
 from replan.model.api import FOLLOWER_RATE, BrokerId, ConfigOperation, broker_change
@@ -56,12 +55,7 @@ class Site:
 
     def replicas(self, topic: str = "orders") -> dict[int, list[int]]:
         """As kafka-topics says them."""
-        flags = ("--bootstrap-server", self.cluster.bootstrap)
-        text = run_tool_warm(
-            self.cluster.ground.kafka, "kafka-topics", *flags, "--describe", "--topic", topic
-        )
-        found = re.findall(r"Partition: (\d+)\t.*?Replicas: ([\d,]+)", text)
-        return {int(p): [int(b) for b in listed.split(",")] for p, listed in found}
+        return {p: listed for p, (listed, _) in enumerate(described(self.cluster, topic))}
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -36,7 +37,7 @@ class Machine:
         self.folder = folder / user
         self.folder.mkdir()
         self.flags = site.flags
-        self.environment = {"HOME": str(self.folder), "LOGNAME": user}
+        self.environment: dict[str, Any] = {"HOME": str(self.folder), "LOGNAME": user}
 
     def replan(self, *arguments: str, wanted: int) -> tuple[str, str]:
         words = (*arguments, *self.flags)

@@ -96,23 +96,14 @@ def fake(
     ],
 )
 def test_what_is_no_kafka_broker_is_named(content: bytes, named: str) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
 
     with answering(content) as address, pytest.raises(ClusterUnreachable) as raised:
         open_cluster(address, None, timeout_seconds=1)
 
+    assert time.monotonic() - began < 3
     assert f"{address}: {named}" in str(raised.value)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
-
-
-def test_an_address_that_never_answers_is_given_up_within_the_timeout() -> None:
-    with answering(b"") as address:
-
-        def ask() -> None:
-            with pytest.raises(ClusterUnreachable):
-                open_cluster(address, None, timeout_seconds=3)
-
-        assert seconds(ask) < 5
 
 
 @pytest.mark.parametrize(
@@ -470,15 +461,6 @@ def test_a_topic_that_cannot_be_described_fails_the_reading(code: int) -> None:
             connected.look(Wanted(partitions=[TopicPartition("t00001", 0)]))
 
 
-def test_a_topic_that_is_not_there_is_left_out() -> None:
-    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
-        cluster.trouble.topic_errors["t00001"] = 3
-
-        found = connected.look(Wanted(partitions=[T0, TopicPartition("t00001", 0)]))
-
-    assert list(found.partitions) == [T0]
-
-
 def test_only_the_wanted_rows_of_a_large_topic_are_read() -> None:
     shape = Shape(brokers=3, partitions=20_000, per_topic=20_000)
     names = [TopicPartition("t00000", n) for n in (3, 4, 9_000, 19_999)]
@@ -582,10 +564,3 @@ def test_a_thousand_brokers_are_observed_with_five_hundred_files() -> None:
         served.stdin.close()
 
     assert told.stdout == "1000 ()\n"
-
-
-def test_writes_are_answered_for_every_partition() -> None:
-    with fake(Shape()) as (_, connected):
-        answers = connected.reassign({T0: replicas(3, 2, 1)}, allow_replication_factor_change=False)
-
-    assert answers == {T0: Accepted()}
