@@ -22,10 +22,6 @@ from replan.model.columns import Ints
 from replan.model.control_plane import LogPlace
 from replan.model.names import BrokerId, TopicPartition, by_topic
 
-# Long answers about log directories, read without an object for each log (`partitions` has those about partitions).
-#
-# The decoder knows Kafka's schema of DescribeLogDirsResponse (versions 4 and 5), and nothing else.
-
 
 class Directory(Struct, frozen=True):
     """A log directory as its broker tells it."""
@@ -61,94 +57,7 @@ class Logs(Struct, frozen=True):
         return Logs(directories, nothing, nothing, nothing, nothing)
 
 
-_LOG = 22
-"""Partition (4), size (8), offset lag (8), whether AlterReplicaLogDirs builds it (1), no tags (1)."""
-
-
-def logs_told(base_of: Callable[[bytes], int]) -> Callable[[memoryview, int], Logs]:
-    """A reader of responses to DescribeLogDirs; `base_of` gives what stands for a topic, -1 to leave its logs out."""
-    return lambda body, version: _logs(bytes(body), version, base_of)
-
-
-def _logs(content: bytes, version: int, base_of: Callable[[bytes], int]) -> Logs:
-    cursor = Cursor(content, 4)
-    raise_for(cursor.integer(2), None)
-    read_directories: list[Directory] = []
-    groups: list[tuple[int, int, int, int]] = []
-    for number in range(cursor.length()):
-        code, path = cursor.integer(2), cursor.text()
-        logs = _groups(cursor, base_of, groups, number)
-        total, usable = cursor.integer(8), cursor.integer(8)
-        cordoned = version >= 5 and cursor.boolean()
-        cursor.skip_tags()
-        read_directories.append(Directory(code, path, total, usable, cordoned, logs))
-    return Logs(tuple(read_directories), *_columns(content, groups))
-
-
-def _groups(
-    cursor: Cursor,
-    base_of: Callable[[bytes], int],
-    groups: list[tuple[int, int, int, int]],
-    directory: int,
-) -> int:
-    """Pass over the topics of a directory, noting where the logs of each are; returns how many logs there are.
-
-    The loop that is run most often: two million times for a million partitions on a hundred brokers.
-    """
-    logs, content = 0, cursor.content
-    for _ in range(cursor.length()):
-        at = cursor.at
-        end = at + content[at]
-        if content[at] > LONGEST_ONE_BYTE or content[end] > LONGEST_ONE_BYTE:
-            name, count = cursor.octets(), cursor.length()
-            start = cursor.at
-        else:
-            name, count, start = content[at + 1 : end], content[end] - 1, end + 1
-        base = base_of(name)
-        if base >= 0:
-            groups.append((start, count, base, directory))
-        logs += count
-        cursor.at = start + _LOG * count
-        cursor.skip_tags()
-    return logs
-
-
-def _columns(
-    content: bytes, groups: Sequence[tuple[int, int, int, int]]
-) -> tuple[Ints, Ints, Ints, Ints]:
-    table = np.array(groups, dtype=np.int64).reshape(-1, 4)
-    starts, counts, bases, dirs = table.T
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    within = np.arange(total) - np.repeat(ends - counts, counts)
-    at = np.repeat(starts, counts) + _LOG * within
-    octets = np.frombuffer(content, np.uint8)
-    if np.any(octets[at + _LOG - 1]):
-        raise ValueError("a log with tags")
-    serving = octets[at + _LOG - 2] == 0
-    at = at[serving]
-    numbers = _overlapping(content, ">i4")[at].astype(np.int64)
-    sizes = _overlapping(content, ">i8")[at + 4].astype(np.int64)
-    return (
-        np.repeat(bases, counts)[serving],
-        numbers,
-        sizes,
-        np.repeat(dirs, counts)[serving],
-    )
-
-
-def _overlapping(content: bytes, kind: str) -> Any:
-    """The number that begins at each byte."""
-    width = np.dtype(kind).itemsize
-    count = max(0, len(content) - width + 1)
-    return np.ndarray((count,), kind, content, strides=(1,))
-
-
-def topic_bases(rows: Mapping[str, int]) -> Callable[[bytes], int]:
-    """`base_of` for these topics."""
-    bases = {name.encode(): base for name, base in rows.items()}
-    return lambda name: bases.get(name, -1)
-
+# What is asked.
 
 _TELLS_CORDONED = 5
 _EVERYTHING_SECONDS = 10.0
@@ -298,3 +207,96 @@ def _request(topics: Any) -> Any:
 
 def _unless_unknown(size: int) -> int | None:
     return None if size < 0 else size
+
+
+# The answers, read without an object for each log (`partitions` does so for partitions).
+#
+# The decoder knows Kafka's schema of DescribeLogDirsResponse (versions 4 and 5), and nothing else.
+
+_LOG = 22
+"""Partition (4), size (8), offset lag (8), whether AlterReplicaLogDirs builds it (1), no tags (1)."""
+
+
+def logs_told(base_of: Callable[[bytes], int]) -> Callable[[memoryview, int], Logs]:
+    """A reader of responses to DescribeLogDirs; `base_of` gives what stands for a topic, -1 to leave its logs out."""
+    return lambda body, version: _logs(bytes(body), version, base_of)
+
+
+def _logs(content: bytes, version: int, base_of: Callable[[bytes], int]) -> Logs:
+    cursor = Cursor(content, 4)
+    raise_for(cursor.integer(2), None)
+    read_directories: list[Directory] = []
+    groups: list[tuple[int, int, int, int]] = []
+    for number in range(cursor.length()):
+        code, path = cursor.integer(2), cursor.text()
+        logs = _groups(cursor, base_of, groups, number)
+        total, usable = cursor.integer(8), cursor.integer(8)
+        cordoned = version >= 5 and cursor.boolean()
+        cursor.skip_tags()
+        read_directories.append(Directory(code, path, total, usable, cordoned, logs))
+    return Logs(tuple(read_directories), *_columns(content, groups))
+
+
+def _groups(
+    cursor: Cursor,
+    base_of: Callable[[bytes], int],
+    groups: list[tuple[int, int, int, int]],
+    directory: int,
+) -> int:
+    """Pass over the topics of a directory, noting where the logs of each are; returns how many logs there are.
+
+    The loop that is run most often: two million times for a million partitions on a hundred brokers.
+    """
+    logs, content = 0, cursor.content
+    for _ in range(cursor.length()):
+        at = cursor.at
+        end = at + content[at]
+        if content[at] > LONGEST_ONE_BYTE or content[end] > LONGEST_ONE_BYTE:
+            name, count = cursor.octets(), cursor.length()
+            start = cursor.at
+        else:
+            name, count, start = content[at + 1 : end], content[end] - 1, end + 1
+        base = base_of(name)
+        if base >= 0:
+            groups.append((start, count, base, directory))
+        logs += count
+        cursor.at = start + _LOG * count
+        cursor.skip_tags()
+    return logs
+
+
+def _columns(
+    content: bytes, groups: Sequence[tuple[int, int, int, int]]
+) -> tuple[Ints, Ints, Ints, Ints]:
+    table = np.array(groups, dtype=np.int64).reshape(-1, 4)
+    starts, counts, bases, dirs = table.T
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    within = np.arange(total) - np.repeat(ends - counts, counts)
+    at = np.repeat(starts, counts) + _LOG * within
+    octets = np.frombuffer(content, np.uint8)
+    if np.any(octets[at + _LOG - 1]):
+        raise ValueError("a log with tags")
+    serving = octets[at + _LOG - 2] == 0
+    at = at[serving]
+    numbers = _overlapping(content, ">i4")[at].astype(np.int64)
+    sizes = _overlapping(content, ">i8")[at + 4].astype(np.int64)
+    return (
+        np.repeat(bases, counts)[serving],
+        numbers,
+        sizes,
+        np.repeat(dirs, counts)[serving],
+    )
+
+
+def _overlapping(content: bytes, kind: str) -> Any:
+    """The number that begins at each byte."""
+    width = np.dtype(kind).itemsize
+    count = max(0, len(content) - width + 1)
+    return np.ndarray((count,), kind, content, strides=(1,))
+
+
+def topic_bases(rows: Mapping[str, int]) -> Callable[[bytes], int]:
+    """`base_of` for these topics."""
+    bases = {name.encode(): base for name, base in rows.items()}
+    return lambda name: bases.get(name, -1)

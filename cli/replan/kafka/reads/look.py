@@ -51,37 +51,6 @@ from replan.model.names import BrokerId, Replicas, TopicPartition
 from replan.model.partition import Reassignment
 from replan.model.snapshot import TOPICS_SCHEMA, Snapshot, partitions_table
 
-# What runs, as the active controller lists it: ListPartitionReassignments (KIP-455).
-
-LISTING_TIMEOUT_MS = 15_000
-
-
-def running_question(reads: Reads) -> Question:
-    """The question for everything that runs on the cluster; the answer is a mapping by partition."""
-
-    def make() -> Question:
-        message = ListPartitionReassignments(timeout_ms=LISTING_TIMEOUT_MS, topics=None)
-        return Question(LIST_REASSIGNMENTS, message, _running, forwarded=True, repeated=True)
-
-    return reads.kept("reassignments", None, make)
-
-
-def _running(body: memoryview, version: int) -> dict[TopicPartition, Reassignment]:
-    told = RESPONSES[ListPartitionReassignments.API_KEY][version].decode(body)
-    raise_for(told.error_code, told.error_message)
-    return {
-        TopicPartition(topic.name, row.partition_index): Reassignment(
-            _ids(row.replicas), _ids(row.adding_replicas), _ids(row.removing_replicas)
-        )
-        for topic in told.topics or ()
-        for row in topic.partitions
-    }
-
-
-def _ids(told: Collection[int]) -> Replicas:
-    return tuple(map(BrokerId, told))
-
-
 BROKER_ANSWER_SECONDS = 3.0
 """For what a broker is asked about itself; after that it counts as silent. A tick has to end within half of the settle
 time although some broker is silent."""
@@ -325,3 +294,34 @@ def _topics_table(
         },
         schema=TOPICS_SCHEMA,
     )
+
+
+# What runs, as the active controller lists it: ListPartitionReassignments (KIP-455).
+
+LISTING_TIMEOUT_MS = 15_000
+
+
+def running_question(reads: Reads) -> Question:
+    """The question for everything that runs on the cluster; the answer is a mapping by partition."""
+
+    def make() -> Question:
+        message = ListPartitionReassignments(timeout_ms=LISTING_TIMEOUT_MS, topics=None)
+        return Question(LIST_REASSIGNMENTS, message, _running, forwarded=True, repeated=True)
+
+    return reads.kept("reassignments", None, make)
+
+
+def _running(body: memoryview, version: int) -> dict[TopicPartition, Reassignment]:
+    told = RESPONSES[ListPartitionReassignments.API_KEY][version].decode(body)
+    raise_for(told.error_code, told.error_message)
+    return {
+        TopicPartition(topic.name, row.partition_index): Reassignment(
+            _ids(row.replicas), _ids(row.adding_replicas), _ids(row.removing_replicas)
+        )
+        for topic in told.topics or ()
+        for row in topic.partitions
+    }
+
+
+def _ids(told: Collection[int]) -> Replicas:
+    return tuple(map(BrokerId, told))

@@ -30,13 +30,8 @@ from replan.model.error_codes import ErrorCode
 from replan.model.names import BrokerId, Replicas, TopicId, TopicPartition, by_topic
 from replan.model.partition import PartitionState, Reassignment
 
-# Long answers about partitions, read without an object for each (`log_dirs` has those about logs).
-#
-# A cluster may have a million partitions. kafka-python makes an object of each, at 10 µs and 600 bytes; here rows of
-# the same shape are read together by numpy. The decoders know Kafka's schemas of DescribeTopicPartitionsResponse
-# (version 0) and MetadataResponse (12, 13), and nothing else.
+# What brokers tell, as values: rows of one shape stand together in numpy arrays.
 
-_TOGETHER = 4096
 Ids = npt.NDArray[np.int32]
 
 
@@ -118,105 +113,7 @@ class Page(Struct):
         return ids, np.repeat(lengths, [len(run.rows) for run in self.runs])
 
 
-_DESCRIBED_LISTS = 5
-_METADATA_LISTS = 3
-
-
-def partitions_described(body: memoryview, _version: int) -> Page:
-    """Read a response to DescribeTopicPartitions."""
-    cursor = Cursor(bytes(body), 4)
-    page = _topics(cursor, _DESCRIBED_LISTS)
-    if cursor.content[cursor.at] != 0xFF:
-        cursor.skip(1)
-        page.next = cursor.text(), cursor.integer(4)
-    return page
-
-
-def metadata(body: memoryview, _version: int) -> Page:
-    """Read the topics of a response to Metadata."""
-    cursor = Cursor(bytes(body), 4)
-    for _ in range(cursor.length()):
-        cursor.skip(4)
-        cursor.octets()
-        cursor.skip(4)
-        cursor.octets()
-        cursor.skip_tags()
-    cursor.octets()
-    cursor.skip(4)
-    return _topics(cursor, _METADATA_LISTS)
-
-
-def _topics(cursor: Cursor, lists: int) -> Page:
-    page = Page()
-    for _ in range(cursor.length()):
-        error, name = cursor.integer(2), cursor.text()
-        hidden = error == ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        raise_for(
-            0 if hidden or error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error, f"topic {name}"
-        )
-        topic_id = base64.urlsafe_b64encode(cursor.content[cursor.at : cursor.at + 16])
-        cursor.skip(17)
-        count = cursor.length()
-        readable = TopicId(topic_id.decode().rstrip("="))
-        page.topics.append(PageTopic(name, readable, page.rows, count, hidden=hidden))
-        for run in _runs_of_page(cursor, count, lists):
-            page.runs.append(run)
-        page.rows += count
-        page.topics[-1].operations = cursor.integer(4)
-        cursor.skip_tags()
-    return page
-
-
-def _runs_of_page(cursor: Cursor, count: int, lists: int) -> Iterator[RowRun]:
-    """The rows of one topic, as many together as have lists of the same lengths."""
-    together = _TOGETHER
-    while count:
-        lengths = _lengths(cursor.content, cursor.at, lists)
-        layout, fixed = _layout(lengths)
-        fitting = min(count, together, (len(cursor.content) - cursor.at) // layout.itemsize)
-        rows = np.frombuffer(cursor.content, layout, fitting, cursor.at)
-        same = np.ones(fitting, dtype=bool)
-        for name, expected in fixed:
-            same &= rows[name] == expected
-        alike = fitting if same.all() else int(same.argmin())
-        if not alike:
-            raise ValueError("a row of partitions with tags")
-        yield RowRun(rows[:alike], lengths)
-        cursor.skip(alike * layout.itemsize)
-        count -= alike
-        together = min(_TOGETHER, 2 * alike + 8)
-
-
-def _lengths(content: bytes, at: int, lists: int) -> tuple[int, ...]:
-    cursor, lengths = Cursor(content, at + 14), []
-    for _ in range(lists):
-        length = cursor.length()
-        cursor.skip(4 * length)
-        lengths.append(length if length or content[cursor.at - 1] else -1)
-    return tuple(lengths)
-
-
-@cache
-def _layout(lengths: tuple[int, ...]) -> tuple[Any, tuple[tuple[str, int], ...]]:
-    """Where the parts of a row are where its lists are so long (-1: null), and what its bytes between them must be."""
-    fields: list[Any] = [("error", ">i2"), ("p", ">i4"), ("l", ">i4"), ("e", ">i4")]
-    fixed: list[tuple[str, int]] = []
-    for place, length in enumerate(lengths):
-        for number, byte in enumerate(_varint(length + 1)):
-            fields.append((f"length {place} {number}", "u1"))
-            fixed.append((f"length {place} {number}", byte))
-        fields.append((str(place), ">i4", (max(0, length),)))
-    fields.append(("tags", "u1"))
-    return np.dtype(fields), (*fixed, ("tags", 0))
-
-
-def _varint(value: int) -> list[int]:
-    encoded = []
-    while value > LONGEST_ONE_BYTE:
-        encoded.append(value & LONGEST_ONE_BYTE | 0x80)
-        value >>= 7
-    return [*encoded, value]
-
+# What is asked, and single partitions of what is told.
 
 PAGE = 2000
 """Brokers cut larger pages down to this, or to their own max.request.partition.size.limit."""
@@ -334,6 +231,9 @@ def _state(columns: Columns, row: int, name: TopicPartition, topic_id: TopicId) 
         leader=None if leader < 0 else BrokerId(leader),
         leader_epoch=int(columns.epochs[row]),
     )
+
+
+# All partitions of a cluster.
 
 
 class TopicRows(Struct, frozen=True):
@@ -476,3 +376,110 @@ def _few(rows: int, lists: Mapping[int, Replicas]) -> pa.ListArray:
     counts[list(lists)] = [len(of) for of in lists.values()]
     ids = np.array([b for of in lists.values() for b in of], np.int32)
     return list_column(ids, counts)
+
+
+# The answers, read without an object for each partition (`log_dirs` does so for logs).
+#
+# A cluster may have a million partitions. kafka-python makes an object of each, at 10 µs and 600 bytes; here rows of
+# the same shape are read together by numpy. The decoders know Kafka's schemas of DescribeTopicPartitionsResponse
+# (version 0) and MetadataResponse (12, 13), and nothing else.
+
+_TOGETHER = 4096
+_DESCRIBED_LISTS = 5
+_METADATA_LISTS = 3
+
+
+def partitions_described(body: memoryview, _version: int) -> Page:
+    """Read a response to DescribeTopicPartitions."""
+    cursor = Cursor(bytes(body), 4)
+    page = _topics(cursor, _DESCRIBED_LISTS)
+    if cursor.content[cursor.at] != 0xFF:
+        cursor.skip(1)
+        page.next = cursor.text(), cursor.integer(4)
+    return page
+
+
+def metadata(body: memoryview, _version: int) -> Page:
+    """Read the topics of a response to Metadata."""
+    cursor = Cursor(bytes(body), 4)
+    for _ in range(cursor.length()):
+        cursor.skip(4)
+        cursor.octets()
+        cursor.skip(4)
+        cursor.octets()
+        cursor.skip_tags()
+    cursor.octets()
+    cursor.skip(4)
+    return _topics(cursor, _METADATA_LISTS)
+
+
+def _topics(cursor: Cursor, lists: int) -> Page:
+    page = Page()
+    for _ in range(cursor.length()):
+        error, name = cursor.integer(2), cursor.text()
+        hidden = error == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        raise_for(
+            0 if hidden or error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error, f"topic {name}"
+        )
+        topic_id = base64.urlsafe_b64encode(cursor.content[cursor.at : cursor.at + 16])
+        cursor.skip(17)
+        count = cursor.length()
+        readable = TopicId(topic_id.decode().rstrip("="))
+        page.topics.append(PageTopic(name, readable, page.rows, count, hidden=hidden))
+        for run in _runs_of_page(cursor, count, lists):
+            page.runs.append(run)
+        page.rows += count
+        page.topics[-1].operations = cursor.integer(4)
+        cursor.skip_tags()
+    return page
+
+
+def _runs_of_page(cursor: Cursor, count: int, lists: int) -> Iterator[RowRun]:
+    """The rows of one topic, as many together as have lists of the same lengths."""
+    together = _TOGETHER
+    while count:
+        lengths = _lengths(cursor.content, cursor.at, lists)
+        layout, fixed = _layout(lengths)
+        fitting = min(count, together, (len(cursor.content) - cursor.at) // layout.itemsize)
+        rows = np.frombuffer(cursor.content, layout, fitting, cursor.at)
+        same = np.ones(fitting, dtype=bool)
+        for name, expected in fixed:
+            same &= rows[name] == expected
+        alike = fitting if same.all() else int(same.argmin())
+        if not alike:
+            raise ValueError("a row of partitions with tags")
+        yield RowRun(rows[:alike], lengths)
+        cursor.skip(alike * layout.itemsize)
+        count -= alike
+        together = min(_TOGETHER, 2 * alike + 8)
+
+
+def _lengths(content: bytes, at: int, lists: int) -> tuple[int, ...]:
+    cursor, lengths = Cursor(content, at + 14), []
+    for _ in range(lists):
+        length = cursor.length()
+        cursor.skip(4 * length)
+        lengths.append(length if length or content[cursor.at - 1] else -1)
+    return tuple(lengths)
+
+
+@cache
+def _layout(lengths: tuple[int, ...]) -> tuple[Any, tuple[tuple[str, int], ...]]:
+    """Where the parts of a row are where its lists are so long (-1: null), and what its bytes between them must be."""
+    fields: list[Any] = [("error", ">i2"), ("p", ">i4"), ("l", ">i4"), ("e", ">i4")]
+    fixed: list[tuple[str, int]] = []
+    for place, length in enumerate(lengths):
+        for number, byte in enumerate(_varint(length + 1)):
+            fields.append((f"length {place} {number}", "u1"))
+            fixed.append((f"length {place} {number}", byte))
+        fields.append((str(place), ">i4", (max(0, length),)))
+    fields.append(("tags", "u1"))
+    return np.dtype(fields), (*fixed, ("tags", 0))
+
+
+def _varint(value: int) -> list[int]:
+    encoded = []
+    while value > LONGEST_ONE_BYTE:
+        encoded.append(value & LONGEST_ONE_BYTE | 0x80)
+        value >>= 7
+    return [*encoded, value]
