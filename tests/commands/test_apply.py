@@ -88,33 +88,6 @@ def test_a_fault_that_is_impossible_stops_before_anything_is_done(
     assert (folder / "cluster.json").read_bytes() == before
 
 
-def test_placement_files_are_planned_and_performed_at_once(folder: Path) -> None:
-    done = checked("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
-    assert "[1,2,3] -> [4,5,2]" in done.stdout
-    checked("plan", *SIMULATED, folder=folder)
-
-
-def test_an_edited_plan_is_refused(folder: Path) -> None:
-    saved(folder)
-    plan = folder / "plan.json"
-    plan.write_text(plan.read_text().replace('"target": [3, 1]', '"target": [3, 2]'))
-    done = checked("apply", "plan.json", *SIMULATED, folder=folder, wanted=1)
-    assert done.stderr == (
-        "replan: plan.json: the plan was changed after it was written (it does not fit its digest); "
-        "what runs is only what was reviewed: make a new plan\n"
-    )
-
-
-def test_a_plan_for_another_cluster_is_refused(folder: Path) -> None:
-    saved(folder)
-    document = json.loads((folder / "cluster.json").read_text())
-    document["clusterId"] = "b3RoZXItY2x1c3Rlci0wMA"
-    (folder / "other.json").write_text(json.dumps(document))
-    done = checked("apply", "plan.json", "--simulated", "other.json", folder=folder, wanted=1)
-    assert "b3RoZXItY2x1c3Rlci0wMA" in done.stderr
-    assert "MkU3OEVBNTcwNTJENDM2Qg" in done.stderr
-
-
 REFUSED = "version: 1\nassignments: {orders: {partitions: {0: [4, 2, 5], 1: [3]}}}\n"
 
 
@@ -146,20 +119,6 @@ def test_with_all_or_nothing_a_refused_partition_refuses_the_plan(folder: Path) 
     done = checked("apply", "plan.json", "--all-or-nothing", *SIMULATED, folder=folder, wanted=3)
     assert "1 partition refused; nothing applied:" in done.stderr
     assert (folder / "cluster.json").read_bytes() == before
-
-
-def test_taking_a_broker_off_the_blacklist_restores_the_order(folder: Path) -> None:
-    checked("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
-    text = (folder / "placement.yaml").read_text()
-    (folder / "placement.yaml").write_text(
-        text[: text.index("blacklists:")]
-        + "blacklists: {leaders: []}\n"
-        + text[text.index("throttles:") :]
-    )
-    checked("apply", "-f", "placement.yaml", *SIMULATED, "--auto-approve", folder=folder)
-    described = json.loads((folder / "cluster.json").read_text())
-    clicks = next(t for t in described["topics"] if t["name"] == "clicks")
-    assert [p["replicas"] for p in clicks["partitions"]] == [[2, 4, 5], [4, 5, 2]]
 
 
 def test_two_plans_are_compared_by_setting_and_by_partition(folder: Path) -> None:

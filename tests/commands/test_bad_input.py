@@ -44,32 +44,6 @@ def test_an_unknown_broker_is_named_with_its_place(folder: Path) -> None:
     )
 
 
-def test_an_unknown_topic_is_named_with_its_place(folder: Path) -> None:
-    assert complaint(folder, (ONE % "[1, 2, 3]").replace("orders", "order")) == (
-        "placement.yaml:3:3: topic order does not exist in the cluster; "
-        "create it first, or take it out of `assignments`"
-    )
-
-
-def test_an_unknown_partition_is_named_with_its_place(folder: Path) -> None:
-    assert "placement.yaml:4:21: orders-7 does not exist: the topic has 1 partition" in complaint(
-        folder, "version: 1\nassignments:\n  orders:\n    partitions: {7: [1, 2]}\n"
-    )
-
-
-def test_a_duplicate_replica_is_named_with_its_place(folder: Path) -> None:
-    said = complaint(folder, ONE % "[1, 2, 1]")
-    assert said.startswith("placement.yaml:4:")
-    assert "1" in said
-
-
-def test_another_cluster_is_refused(folder: Path) -> None:
-    assert complaint(folder, "cluster: {id: b3RoZXItY2x1c3Rlci0wMA}\n" + ONE % "[1, 2, 3]") == (
-        "the placement is for cluster b3RoZXItY2x1c3Rlci0wMA, but the cluster that answered is "
-        "MkU3OEVBNTcwNTJENDM2Qg; check --bootstrap-server, or `cluster.id` in the placement file"
-    )
-
-
 def test_no_cluster_named_shows_the_ways(folder: Path) -> None:
     (folder / "placement.yaml").write_text(ONE % "[1, 2, 3]")
     done = checked("plan", folder=folder, wanted=1)

@@ -58,14 +58,6 @@ def test_two_placements_that_share_no_key(
     assert "recovery.*.strategy: none -> balanced" in text
 
 
-def test_a_folder_at_a_revision(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (work / "placements").mkdir()
-    (work / "placements" / "a.yaml").write_text(BEFORE)
-    (work / "placements" / "notes.txt").write_text("not a placement")
-    commit(work, {})
-    assert said(capsys, "HEAD", "-f", "placements", wanted=0)[0] == "Both mean the same.\n"
-
-
 @pytest.mark.parametrize(
     ("files", "named", "error"),
     [
@@ -105,25 +97,29 @@ def test_what_is_no_placement_in_the_working_tree_is_none_at_a_revision(
     assert error in at_revision
 
 
-def test_names_that_git_quotes_are_read_at_a_revision(
-    work: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("file", "inside", "named"),
+    [
+        ("all/größe.yaml", ".", "all"),
+        ("teams/all/a.yaml", "teams", "all"),
+        ("teams/all/a.yaml", "teams/all", "."),
+    ],
+    ids=["a name that git quotes", "from above it", "from inside"],
+)
+def test_a_folder_is_read_at_a_revision(
+    work: Path,
+    file: str,
+    inside: str,
+    named: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (work / "all").mkdir()
-    (work / "all" / "größe.yaml").write_text(BEFORE)
+    (work / file).parent.mkdir(parents=True)
+    (work / file).write_text(BEFORE)
+    (work / file).with_name("notes.txt").write_text("not a placement")
     commit(work, {})
-    assert said(capsys, "HEAD", "-f", "all", wanted=0)[0] == "Both mean the same.\n"
-
-
-def test_a_folder_is_read_at_a_revision_from_a_folder_of_the_repository(
-    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (work / "teams" / "all").mkdir(parents=True)
-    (work / "teams" / "all" / "a.yaml").write_text(BEFORE)
-    commit(work, {})
-    monkeypatch.chdir(work / "teams")
-    assert said(capsys, "HEAD", "-f", "all", wanted=0)[0] == "Both mean the same.\n"
-    monkeypatch.chdir(work / "teams" / "all")
-    assert said(capsys, "HEAD", "-f", ".", wanted=0)[0] == "Both mean the same.\n"
+    monkeypatch.chdir(work / inside)
+    assert said(capsys, "HEAD", "-f", named, wanted=0)[0] == "Both mean the same.\n"
 
 
 def test_an_absolute_path_is_read_at_a_revision_from_anywhere_in_the_repository(

@@ -25,20 +25,6 @@ def test_no_page_is_left_of_a_command_that_is_gone(pages: Mapping[str, str]) -> 
     assert {path.name for path in MAN.iterdir()} == set(pages)
 
 
-def test_a_page_has_what_help_has(pages: Mapping[str, str]) -> None:
-    page = pages["replan-throttle-rate.1"]
-    for part in (
-        "replan throttle RATE",
-        ".SH Arguments",
-        "unlimited",
-        "\\-\\-running",
-        ".SH Exit status",
-        ".SH Examples",
-    ):
-        assert part in page
-    assert "elect best\\-log" in pages["replan-elect.1"]
-
-
 def test_man_reads_them_without_a_complaint(pages: Mapping[str, str]) -> None:
     if not (man := which("man")):
         pytest.skip("man is not installed")

@@ -2,18 +2,16 @@
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.builders import snapshot, state
-from tests.commandline import environment, python
+from tests.commandline import python
 from tests.fleet.fleets import NOW, found_in, sized, write_fleet
 from tests.readings import find_drift
 
-import replan
 from replan.errors import BadUsage
 from replan.fleet.api import (
     DRIFT_STAGES,
@@ -192,25 +190,6 @@ def test_the_whole_run_on_spark_prints_the_same_and_nothing_of_sparks(fleet: Pat
     run = by_itself(fleet, "--engine", "spark", "--master", "local[2]")
     assert (run.stdout, run.stderr, run.returncode) == (REPORT, "", 2)
     assert sorted(p.name for p in fleet.iterdir()) == ["out", "placements", "snapshots"]
-
-
-@pytest.mark.nightly
-@pytest.mark.spark
-def test_it_runs_as_spark_submit_starts_it(fleet: Path) -> None:
-    program = Path(replan.__file__).with_name("__main__.py")
-    run = subprocess.run(
-        [
-            *(str(Path(sys.executable).with_name("spark-submit")), "--master", "local[2]"),
-            *(str(program), *DRIFT),
-        ],
-        cwd=fleet,
-        capture_output=True,
-        text=True,
-        env=environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"),
-        check=False,
-    )
-    said = f"engine: spark, which spark-submit gives\n{REPORT}"  # it joins stderr to stdout
-    assert (run.stdout, run.returncode) == (said, 2), run.stderr[-2000:]
 
 
 @pytest.mark.command

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.builders import CLUSTER_ID, OBSERVED_AT
+from tests.builders import CLUSTER_ID, OBSERVED_AT, titled
 from tests.commandline import python
 from tests.fleet.fleets import BAD, CLOCK, found_in, observed
 
@@ -150,23 +150,6 @@ def test_without_an_id_it_belongs_to_the_snapshot_of_its_own_name(folders: Folde
     assert (folders.todo().errors, folders.todo().undeclared) == ((), ())
 
 
-NAMED = {
-    "in one line": of("name: eu, id: one"),
-    "in a block": f"version: 1\ncluster:\n  name: eu\n\n# which one\n  id: one\n{BELOW}",
-    "at the end": f"version: 1\n{BELOW}cluster:\n  name: eu\n  id: one",
-    "in a flow": "{version: 1, cluster: {name: eu, id: one}}",
-    "under a quoted key": f'version: 1\n"cluster": {{name: eu, id: one}}\n{BELOW}',
-    "beside a comment": f"version: 1\n# cluster: {{name: x}}\ncluster: {{name: eu, id: one}} # here\n{BELOW}",
-}
-
-
-@pytest.mark.parametrize("text", NAMED.values(), ids=NAMED)
-def test_a_placement_names_its_cluster_however_it_is_written(folders: Folders, text: str) -> None:
-    folders.seen("us", "one")
-    folders.declared("asia.yaml", text)
-    assert folders.pairs() == [("eu", "one")]
-
-
 def test_a_placement_of_several_files_names_its_cluster_in_one_of_them(folders: Folders) -> None:
     folders.seen("us", "one")
     folders.declared("asia/a.yaml")
@@ -195,53 +178,60 @@ def test_of_two_equally_old_snapshots_the_last_by_path_counts(folders: Folders) 
     assert message.startswith(f"{torn / 'partitions.parquet'}: ")
 
 
-def test_a_placement_without_a_snapshot_is_an_error(folders: Folders) -> None:
-    folders.seen("c", "three")
-    folders.declared("a.yaml")
-    folders.declared("b.yaml", of("name: beta, id: gone"))
-    assert folders.messages() == [
-        ("a", "no readable snapshot is named a; name it so, or say `cluster.id`"),
-        ("beta", "no readable snapshot of cluster gone"),
-    ]
-
-
-def test_a_name_that_two_clusters_have_is_an_error(folders: Folders) -> None:
-    folders.seen("a/1", "one")
-    folders.seen("a/2", "two")
-    folders.declared("a.yaml")
-    said = (
-        "snapshots of 2 clusters are named a (one, two); say which one is meant with `cluster.id`"
-    )
-    assert folders.messages() == [("a", said)]
-
-
-def test_two_placements_of_one_cluster_are_both_errors_and_nothing_is_compared(
-    folders: Folders,
+@titled(
+    "seen declared said",
+    [
+        (
+            "no snapshot",
+            {"c": "three"},
+            {"a.yaml": ANY, "b.yaml": of("name: beta, id: gone")},
+            {
+                "a": "no readable snapshot is named a; name it so, or say `cluster.id`",
+                "beta": "no readable snapshot of cluster gone",
+            },
+        ),
+        (
+            "a name of two clusters",
+            {"a/1": "one", "a/2": "two"},
+            {"a.yaml": ANY},
+            {
+                "a": "snapshots of 2 clusters are named a (one, two); say which one is meant with `cluster.id`"
+            },
+        ),
+        (
+            "two placements",
+            {"a": "one"},
+            {"a.yaml": ANY, "b.yaml": of("id: one")},
+            {
+                "a": "cluster one has another placement, HERE/b.yaml; keep one",
+                "b": "cluster one has another placement, HERE/a.yaml; keep one",
+            },
+        ),
+    ],
+)
+def test_what_does_not_belong_together_is_an_error_and_is_not_compared(
+    folders: Folders, seen: dict[str, str], declared: dict[str, str], said: dict[str, str]
 ) -> None:
-    folders.seen("a", "one")
-    first = folders.declared("a.yaml")
-    second = folders.declared("b.yaml", of("id: one"))
-    assert folders.todo().tasks == ()
-    assert folders.messages() == [
-        ("a", f"cluster one has another placement, {second}; keep one"),
-        ("b", f"cluster one has another placement, {first}; keep one"),
+    for name, cluster in seen.items():
+        folders.seen(name, cluster)
+    for name, text in declared.items():
+        folders.declared(name, text)
+    found = [
+        (name, text.replace(str(folders.home / "placements"), "HERE"))
+        for name, text in folders.messages()
     ]
-    assert folders.todo().undeclared == ()
+    assert found == sorted(said.items())
+    assert folders.todo().tasks == ()
 
 
 def test_two_clusters_that_their_placements_call_the_same_are_both_errors(folders: Folders) -> None:
-    folders.seen("a", "one")
-    folders.seen("b", "two")
-    first, second = (
-        folders.declared(f"{name}.yaml", of(f"name: eu, id: {one}"))
-        for name, one in (("a", "one"), ("b", "two"))
-    )
-    assert folders.todo().tasks == ()
-    assert folders.messages() == [
-        ("eu", f"{first} calls its cluster eu, too; give each a `cluster.name` of its own"),
-        ("eu", f"{second} calls its cluster eu, too; give each a `cluster.name` of its own"),
-    ]
-    assert folders.todo().undeclared == ()
+    for one in ("a", "b"):
+        folders.seen(one, one)
+        folders.declared(f"{one}.yaml", of(f"name: eu, id: {one}"))
+    said = "calls its cluster eu, too; give each a `cluster.name` of its own"
+    found = [(name, text.partition(".yaml ")[2]) for name, text in folders.messages()]
+    assert found == [("eu", said)] * 2
+    assert (folders.todo().tasks, folders.todo().undeclared) == ((), ())
 
 
 def test_a_source_that_cannot_be_read_is_an_error_and_its_namesake_is_not_called_undeclared(

@@ -250,16 +250,6 @@ def test_partitions_that_an_application_has_made_are_its_own() -> None:
     assert found.moved == (TopicPartition("clicks", 2), TopicPartition("clicks", 3))
 
 
-def test_records_are_counted_where_the_logs_end(home: Path) -> None:
-    looks = [look(n, GOOD, log_ends={ORDERS_0: end}) for n, end in ((1, 0), (2, 7200), (3, 100))]
-    lake = judge(home, *looks, stages=[Stage.RATES])
-    rates = {r["hour"]: r["records_per_second"] for r in lake.read(RATES).to_pylist()}
-    assert rates == {1: None, 2: 2.0, 3: 2.0}  # an end that goes back says nothing
-    judge(home, look(4, GOOD), stages=[Stage.RATES])
-    (row,) = lake.read(RATES, "hour = 4").to_pylist()
-    assert (row["records_per_second"], row["intervals"]) == (2.0, 3)
-
-
 def test_ends_of_a_snapshot_that_was_replaced_say_nothing_of_the_other(home: Path) -> None:
     """One that does not say where the logs end has taken its place in the hour, or a crash came before the other."""
     lake = judge(home, look(1, GOOD, log_ends={ORDERS_0: 0}), stages=[Stage.RATES])
@@ -314,14 +304,6 @@ def test_the_newest_rates_until_an_hour_are_found_without_those_of_others(home: 
     (Path(lake.place(RATES)) / last.path).write_bytes(b"no Parquet")
     with pytest.raises(BadFile, match=r"\.parquet: "):
         rate()
-
-
-def test_records_of_a_topic_that_was_created_again_say_nothing_of_the_new_one(home: Path) -> None:
-    lake = judge(home, look(1, GOOD, log_ends={ORDERS_0: 100}), stages=[Stage.RATES])
-    again = look(2, state(GOOD, topic_id=TopicId("another")), log_ends={ORDERS_0: 7300})
-    judge(home, again, stages=[Stage.RATES])
-    (row,) = lake.read(RATES, "hour = 2").to_pylist()
-    assert (row["bytes_per_second"], row["records_per_second"]) == (None, None)
 
 
 def test_what_a_lake_knows_of_one_cluster(home: Path) -> None:

@@ -52,7 +52,7 @@ def test_spark_submit_runs_the_whole_pipeline(fleet: Path) -> None:
     there = subprocess.run(
         [
             *(SUBMIT, "--master", "local[2]", str(Path(package.__file__).with_name("__main__.py"))),
-            *("fleet", "run", "--fleet", "there.yaml", "--engine", "spark", "-o", "there/report"),
+            *("fleet", "run", "--fleet", "there.yaml", "-o", "there/report"),
         ],
         cwd=fleet,
         env=SPARK,
@@ -60,7 +60,8 @@ def test_spark_submit_runs_the_whole_pipeline(fleet: Path) -> None:
         text=True,
         check=False,
     )
-    assert (there.stdout, there.returncode) == (here.stdout, here.returncode), there.stderr[-2000:]
+    said = f"engine: spark, which spark-submit gives\n{here.stdout}"  # it joins stderr to stdout
+    assert (there.stdout, there.returncode) == (said, here.returncode), there.stderr[-2000:]
     same_tables(fleet)
 
 

@@ -64,16 +64,6 @@ def test_a_cut_file_of_one_cluster_stops_no_watch(clusters: Clusters) -> None:
     assert (error["cluster"], error["stage"]) == ("us", "diff")
 
 
-@pytest.mark.spark
-@pytest.mark.nightly
-def test_a_stream_of_spark_hands_over_what_has_arrived(clusters: Clusters, home: Path) -> None:
-    clusters.arrive(3, BAD)
-    run = replan("fleet", "watch", "--engine", "spark", "--once", folder=home)
-    assert (run.stdout, run.stderr, run.returncode) == ("", "judged eu 2026-11-21 03h\n", 0)
-    assert clusters.judged() == [("eu", 3, 1)]
-    assert [(row["cluster"], row["open"]) for row in history(clusters)] == [("eu", True)]
-
-
 @pytest.mark.parametrize(
     "engine",
     [

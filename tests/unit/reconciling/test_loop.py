@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -29,7 +30,6 @@ from replan.placement_file.api import load_placement
 from replan.planning.api import Plan
 from replan.reconciling.api import (
     OFTEN,
-    BrokersDown,
     DeclaredByList,
     EndedWorse,
     Loop,
@@ -43,10 +43,8 @@ from replan.reconciling.api import (
     NeedsBrokers,
     NeedsRates,
     NoHistory,
-    NotAllowed,
     Observer,
     Proposal,
-    RacksDown,
     Round,
     RoundResult,
     SomebodyPaused,
@@ -55,6 +53,7 @@ from replan.reconciling.api import (
     memory_records,
 )
 from replan.rehearsal.api import (
+    Lives,
     LoopRun,
     Release,
     TimedCommand,
@@ -81,6 +80,7 @@ HOUR = 3_600.0
 MB = 1_000_000
 LISTS = ((1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 1), (6, 1, 2))
 MERGED = "reconcile: {putRight: {placementChanged: 0s}}"
+REPLACES = "reconcile: {putRight: {brokerDown: 30m}}"
 SLOW = "throttles: {moves: {rate: 100KB/s}}"
 RULE = "assignments: {orders: {replicationFactor: 3, spread: rack}}"
 BY_LIST = f"assignments: {{orders: {{partitions: {[list(of) for of in LISTS]}}}}}"
@@ -158,22 +158,30 @@ def before_the_end(month: LoopRun) -> LoopStatus:
     return month.watched.before_the_end
 
 
+def kept(placement: Placement, hours: float, faults: Sequence[At] = (), **more: Any) -> LoopRun:
+    """Hours of the six brokers under one placement."""
+    return run_loop(cluster(), [Release(0, placement)], hours * HOUR, tuple(faults), **more)
+
+
+def another_from(leaves: float, begins: float) -> Lives:
+    """A process that leaves at a moment, and another one that goes on later."""
+
+    def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
+        Loop(replace(ports, stop=lambda: ports.clock.now() >= leaves), settings).run()
+        ports.clock.sleep(begins - leaves)
+        one_life(ports, settings, watched)
+
+    return lives
+
+
 def changed_after(hours: float, read: Reader, *sections: str) -> list[Release]:
     """Lists by declaration, of which the first is merged as another one after so many hours."""
     lists = BY_LIST, BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
     return [Release(n * hours * HOUR, read(of, *sections)) for n, of in enumerate(lists)]
 
 
-def test_nothing_that_differs_is_left_alone(read: Reader) -> None:
-    month = run_loop(cluster(), [Release(0, read(RULE))], 2 * HOUR)
-    assert set(month.watched.states) <= {LoopState.STARTING, LoopState.AT_REST}
-    assert rounds_of(month) == []
-    assert lists_of(month) == [replicas(*of) for of in LISTS]
-
-
 def test_a_broker_that_is_down_for_longer_than_its_time_is_replaced_once(read: Reader) -> None:
-    placement = read(RULE, "reconcile: {putRight: {brokerDown: 30m}}")
-    month = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, at(1, KillBroker(BrokerId(6))))
+    month = kept(read(RULE, REPLACES), 6, at(1, KillBroker(BrokerId(6))))
     [done] = rounds_of(month)
     assert done.result is RoundResult.DONE
     assert done.kinds == (DeviationKind.BROKER_DOWN,)
@@ -184,17 +192,8 @@ def test_a_broker_that_is_down_for_longer_than_its_time_is_replaced_once(read: R
     assert last.deviations == ()
 
 
-def test_a_broker_that_is_back_in_time_moves_nothing(read: Reader) -> None:
-    placement = read(RULE, "reconcile: {putRight: {brokerDown: 30m}}")
-    faults = at(1, KillBroker(BrokerId(6))) + at(1.4, StartBroker(BrokerId(6)))
-    month = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, faults)
-    assert rounds_of(month) == []
-    assert lists_of(month) == [replicas(*of) for of in LISTS]
-
-
 def test_a_broker_that_is_down_of_lists_is_only_reported(read: Reader) -> None:
-    placement = read(BY_LIST, "reconcile: {putRight: {brokerDown: 30m}}")
-    month = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, at(1, KillBroker(BrokerId(6))))
+    month = kept(read(BY_LIST, REPLACES), 6, at(1, KillBroker(BrokerId(6))))
     assert rounds_of(month) == []
     last = last_of(month)
     assert {d.why_not for d in last.deviations if d.kind is DeviationKind.BROKER_DOWN} == {
@@ -202,21 +201,9 @@ def test_a_broker_that_is_down_of_lists_is_only_reported(read: Reader) -> None:
     }
 
 
-def test_a_rack_that_is_down_holds(read: Reader) -> None:
-    placement = read(RULE, "reconcile: {putRight: {brokerDown: 30m}}")
-    faults = at(1, KillBroker(BrokerId(3)), KillBroker(BrokerId(6)))
-    month = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, faults)
-    assert rounds_of(month) == []
-    [held] = month.watched.holds
-    assert {type(r) for r in held.reasons} == {BrokersDown, RacksDown}
-    assert held.until - held.since > 4 * HOUR
-
-
 def test_a_merged_change_is_put_right_at_once(read: Reader) -> None:
-    policy = "reconcile: {putRight: {placementChanged: 0s}}"
-    after = BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]")
-    releases = [Release(0, read(BY_LIST, policy)), Release(2 * HOUR, read(after, policy), "abc")]
-    month = run_loop(cluster(), releases, 4 * HOUR)
+    before, after = changed_after(2, read, MERGED)
+    month = run_loop(cluster(), [before, replace(after, commit="abc")], 4 * HOUR)
     [done] = rounds_of(month)
     assert done.kinds == (DeviationKind.PLACEMENT_CHANGED,)
     assert done.commit == "abc"
@@ -227,44 +214,25 @@ def test_a_merged_change_is_put_right_at_once(read: Reader) -> None:
 def test_without_a_history_it_is_only_reported(read: Reader) -> None:
     policy = "reconcile: {putRight: {placementChanged: 0s, changedElsewhere: 0s}}"
     after = read(BY_LIST.replace("[1, 2, 3]", "[4, 2, 3]"), policy)
-    month = run_loop(cluster(), [Release(0, after)], 4 * HOUR)
+    month = kept(after, 4)
     assert rounds_of(month) == []
-    last = last_of(month)
-    assert [d.why_not for d in last.deviations] == [NoHistory()]
+    assert [d.why_not for d in last_of(month).deviations] == [NoHistory()]
 
 
 def test_a_drain_of_what_was_never_in_balance_is_a_changed_placement(read: Reader) -> None:
     """What keeps its rule, and would stand elsewhere for the balance, is known from the first look on."""
-    lists = [(1, 2, 3)] * 6
-    policy = "reconcile: {putRight: {placementChanged: 0s}}"
     balance, drain = "balance: {replicas: 25%}", "blacklists: {replicas: [{broker: 1}]}"
-    releases = [Release(0, read(RULE, balance, policy))]
-    releases.append(Release(HOUR, read(RULE, balance, policy, drain)))
-    month = run_loop(cluster(lists), releases, 4 * HOUR)
+    releases = [Release(0, read(RULE, balance, MERGED))]
+    releases.append(Release(HOUR, read(RULE, balance, MERGED, drain)))
+    month = run_loop(cluster([(1, 2, 3)] * 6), releases, 4 * HOUR)
     assert rounds_of(month)[0].kinds == (DeviationKind.PLACEMENT_CHANGED,)
     assert all(1 not in of for of in lists_of(month))
-
-
-def test_what_a_person_changed_stays_where_policy_says_never(read: Reader) -> None:
-    policy = "reconcile: {putRight: {placementChanged: 0s, changedElsewhere: never}}"
-    moved = AlterReassignments(((TopicPartition("orders", 0), replicas(4, 2, 3)),))
-    month = run_loop(
-        cluster(), [Release(0, read(BY_LIST, policy))], 4 * HOUR, at(1, SendRequest(moved))
-    )
-    assert rounds_of(month) == []
-    assert lists_of(month)[0] == replicas(4, 2, 3)
-    last = last_of(month)
-    assert [(d.kind, d.why_not) for d in last.deviations] == [
-        (DeviationKind.CHANGED_ELSEWHERE, NotAllowed())
-    ]
 
 
 def test_what_a_person_changed_is_put_back_where_policy_says_so(read: Reader) -> None:
     policy = "reconcile: {putRight: {changedElsewhere: 1h}}"
     moved = AlterReassignments(((TopicPartition("orders", 0), replicas(4, 2, 3)),))
-    month = run_loop(
-        cluster(), [Release(0, read(BY_LIST, policy))], 6 * HOUR, at(1, SendRequest(moved))
-    )
+    month = kept(read(BY_LIST, policy), 6, at(1, SendRequest(moved)))
     [done] = rounds_of(month)
     assert done.kinds == (DeviationKind.CHANGED_ELSEWHERE,)
     assert lists_of(month)[0] == replicas(1, 2, 3)
@@ -338,13 +306,9 @@ def test_who_cancels_pauses_the_loop_until_somebody_resumes_it_also_before_all_i
     if resumes is not None:
         asked.append(TimedCommand(cancelled + resumes, Verb.RESUME, "eve@ops-3"))
 
-    def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
-        if leaves is not None:
-            moment = cancelled + leaves
-            Loop(replace(ports, stop=lambda: ports.clock.now() >= moment), settings).run()
-            ports.clock.sleep(HOUR)
-        one_life(ports, settings, watched)
-
+    lives: Lives = one_life
+    if leaves is not None:
+        lives = another_from(cancelled + leaves, cancelled + leaves + HOUR)
     month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, lives=lives)
     first, *more = rounds_of(month)
     assert first.result is RoundResult.CANCELLED
@@ -367,11 +331,7 @@ def test_a_resume_that_no_process_answers_goes_on_with_the_application(read: Rea
         TimedCommand(2 * HOUR, Verb.RESUME, "bob@ops-2"),
     ]
 
-    def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
-        Loop(replace(ports, stop=lambda: ports.clock.now() >= 1.2 * HOUR), settings).run()
-        ports.clock.sleep(HOUR / 10)
-        one_life(ports, settings, watched)
-
+    lives = another_from(1.2 * HOUR, 1.3 * HOUR)
     month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, lives=lives)
     [done] = rounds_of(month)
     assert done.result is RoundResult.DONE
@@ -409,12 +369,7 @@ def test_one_resume_is_enough_for_what_was_cancelled_and_then_paused(read: Reade
         TimedCommand(3 * HOUR, Verb.RESUME, "bob@ops-2"),
     ]
 
-    def lives(ports: LoopPorts, settings: LoopSettings, watched: WatchedLoop) -> None:
-        moment = cancelled + 5.0
-        Loop(replace(ports, stop=lambda: ports.clock.now() >= moment), settings).run()
-        ports.clock.sleep(60.0)
-        one_life(ports, settings, watched)
-
+    lives = another_from(cancelled + 5.0, cancelled + 65.0)
     month = run_loop(cluster(), releases, 8 * HOUR, asked=asked, lives=lives)
     assert [r.result for r in rounds_of(month)] == [RoundResult.CANCELLED, RoundResult.DONE]
     assert lists_of(month)[0] == replicas(4, 2, 3)
@@ -477,7 +432,7 @@ def test_what_nobody_obeyed_is_obeyed_once_and_then_forgotten(read: Reader) -> N
 def test_a_partition_that_was_moved_three_times_in_a_day_is_not_moved_a_fourth_time(
     read: Reader,
 ) -> None:
-    placement = read(RULE, "reconcile: {putRight: {brokerDown: 30m}}")
+    placement = read(RULE, REPLACES)
     lists: list[Replicas] = [replicas(1, 2, 3)]
     faults: tuple[At, ...] = ()
     for number in range(4):  # each kills the broker that the round before chose
@@ -599,9 +554,8 @@ def test_nothing_that_moves_for_a_while_ends_a_round_as_failed(read: Reader) -> 
 
 def test_a_balance_by_rates_that_nobody_knows_is_said(read: Reader) -> None:
     policy = "reconcile: {putRight: {outOfBalance: 0s}}"
-    month = run_loop(cluster(), [Release(0, read(RULE, "balance: {bytesIn: 10%}", policy))], HOUR)
-    last = last_of(month)
-    assert [d.why_not for d in last.deviations] == [NeedsRates()]
+    month = kept(read(RULE, "balance: {bytesIn: 10%}", policy), 1)
+    assert [d.why_not for d in last_of(month).deviations] == [NeedsRates()]
     assert month.watched.states[LoopState.DIFFERS] > 0
 
 
@@ -638,12 +592,12 @@ def test_an_order_waits_for_whoever_is_to_lead_by_it(read: Reader) -> None:
         AlterReassignments(((TopicPartition("orders", 0), replicas(*first[1:], first[0])),))
     )
     faults = (*at(1, KillBroker(BrokerId(1))), *at(2, reordered), *at(20, StartBroker(BrokerId(1))))
-    short = run_loop(cluster(), [Release(0, read(BY_LIST, policy))], 12 * HOUR, faults)
+    short = kept(read(BY_LIST, policy), 12, faults)
     assert rounds_of(short) == []
     last = before_the_end(short)
     whys = {d.subject.partition: d.why_not for d in last.deviations if d.subject.topic is not None}
     assert whys == {0: NeedsBrokers((1,))}
-    month = run_loop(cluster(), [Release(0, read(BY_LIST, policy))], 23 * HOUR, faults)
+    month = kept(read(BY_LIST, policy), 23, faults)
     [done] = rounds_of(month)
     assert done.result is RoundResult.DONE
     assert lists_of(month)[0] == replicas(*first)
@@ -719,7 +673,7 @@ def test_a_rack_that_comes_back_broker_by_broker_is_given_its_time_again(
     read: Reader, processes: int
 ) -> None:
     """Also by a second process, which knows it from what the first one has kept."""
-    placement = read(RULE, "reconcile: {putRight: {brokerDown: 30m}}")
+    placement = read(RULE, REPLACES)
     down = (
         *at(1, KillBroker(BrokerId(1)), KillBroker(BrokerId(4))),
         *at(3, StartBroker(BrokerId(1))),
@@ -733,11 +687,11 @@ def test_a_rack_that_comes_back_broker_by_broker_is_given_its_time_again(
                 ports.clock.sleep(300)
         one_life(ports, settings, watched)
 
-    late = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, down, lives=lives)
+    late = kept(placement, 6, down, lives=lives)
     [done] = rounds_of(late)
     assert 3.5 * HOUR <= done.began_at - late.watched.began <= 3.8 * HOUR
     back = (*down, *at(3.4, StartBroker(BrokerId(4))))
-    soon = run_loop(cluster(), [Release(0, placement)], 6 * HOUR, back, lives=lives)
+    soon = kept(placement, 6, back, lives=lives)
     assert rounds_of(soon) == []
 
 
@@ -763,10 +717,9 @@ def test_a_broker_that_is_due_waits_for_a_copy_for_no_longer_than_that_took(
 def test_what_is_released_while_a_round_runs_is_a_changed_placement_and_is_put_right(
     read: Reader,
 ) -> None:
-    policy = "throttles: {moves: {rate: 100KB/s}}\nreconcile: {putRight: {placementChanged: 0s}}"
-    lists = [BY_LIST.replace("[1, 2, 3]", after) for after in ("[4, 2, 3]", "[5, 2, 3]")]
-    releases = [Release(0, read(BY_LIST, policy))]
-    releases += [Release((1 + n / 10) * HOUR, read(of, policy)) for n, of in enumerate(lists)]
+    releases = changed_after(1, read, SLOW, MERGED)
+    newest = BY_LIST.replace("[1, 2, 3]", "[5, 2, 3]")
+    releases.append(Release(1.1 * HOUR, read(newest, SLOW, MERGED)))
     month = run_loop(cluster(), releases, 6 * HOUR)
     first, second = rounds_of(month)
     assert first.ended_at - month.watched.began > 1.1 * HOUR

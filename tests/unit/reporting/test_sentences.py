@@ -26,6 +26,7 @@ from replan.applying.api import (
 from replan.errors import Exit
 from replan.model.api import (
     BrokerId,
+    DeviationKind,
     PartitionState,
     Prices,
     ProbedLog,
@@ -47,8 +48,20 @@ from replan.planning.api import (
     log_form,
     risks,
 )
+from replan.reconciling.api import (
+    ByPolicy,
+    Deviation,
+    Judged,
+    LoopHolds,
+    NoHistory,
+    NotAllowed,
+    SomebodyPaused,
+    Subject,
+    TooEarly,
+)
 from replan.reporting.api import (
     application_lines,
+    by_policy_text,
     cross_rack_bytes,
     drawn,
     loss_text,
@@ -60,7 +73,7 @@ from replan.reporting.api import (
     stored_bytes,
 )
 
-GB = 10**9
+GB, HOUR = 10**9, 3_600
 ONE, TWO, THREE, FOUR = (BrokerId(b) for b in (1, 2, 3, 4))
 NAME = TopicPartition("orders", 7)
 RACKS = {ONE: "a", TWO: "a", THREE: "b", FOUR: "b", BrokerId(5): None}
@@ -135,9 +148,41 @@ def of_results() -> Said:
     yield "an open application whose steps wait alike, with numbers of their own", said
 
 
+def of_policy() -> Said:
+    """What `explain` says that policy does with a list that was declared otherwise at 03:00."""
+    began, kind = 1_795_230_000.0, DeviationKind.PLACEMENT_CHANGED
+    changed = Deviation(kind, Subject("orders", 7), "placementChanged orders-7")
+    due, window = began + 6 * HOUR, began + 67 * HOUR
+    early = Judged(changed, began, due, TooEarly(), due)
+    paused = (SomebodyPaused("bob@ops-2", began),)
+    now = replace(early, due_at=began, why_not=None, acts_at=began)
+    for title, policy in (
+        ("too early", ByPolicy(early, 6 * HOUR, True)),
+        (
+            "too early, and then outside of a window",
+            ByPolicy(replace(early, acts_at=window), 6 * HOUR, True),
+        ),
+        ("due, and no window ever opens", ByPolicy(replace(early, acts_at=None), 6 * HOUR, True)),
+        ("due now", ByPolicy(now, 0, True)),
+        (
+            "due, and the loop is paused",
+            ByPolicy(replace(now, why_not=LoopHolds()), 0, True, paused),
+        ),
+        (
+            "never, and seen by no loop",
+            ByPolicy(replace(early, due_at=None, why_not=NotAllowed()), None, False),
+        ),
+        (
+            "nobody knows who changed it",
+            ByPolicy(replace(early, due_at=None, why_not=NoHistory()), 0, False),
+        ),
+    ):
+        yield f"by policy: {title}", by_policy_text(policy)
+
+
 def test_every_sentence_is_as_the_golden_file_has_it() -> None:
     golden = Path(__file__).parent / "goldens" / "sentences.txt"
-    check_cases(golden, chain(of_prices(), of_recoveries(), of_results()))
+    check_cases(golden, chain(of_prices(), of_recoveries(), of_results(), of_policy()))
 
 
 @pytest.mark.parametrize(
