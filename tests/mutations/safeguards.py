@@ -215,7 +215,6 @@ SAFEGUARDS = (
         "        if self._works() or may_arrive(state):\n",
         (
             f"{STORY}[a-copy-that-another-tool-carries-on-keeps-its-throttle]",
-            f"{UNIT}/test_stories.py",
             HOSTILE,
         ),
     ),

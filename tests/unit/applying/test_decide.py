@@ -40,6 +40,7 @@ from replan.applying.api import (
     Settings,
     Status,
     ThrottleHistory,
+    ThrottleRefused,
     TickInput,
     UncleanElectionPossible,
     decide,
@@ -282,10 +283,8 @@ def test_a_copy_whose_throttle_is_refused_is_not_begun_without_it(
     decision = decided((tick, replace(run, configs=RequestMemory(refused=again))))
     (record,) = [r for r in decision.records if isinstance(r, MoveRecord)]
     assert (record.status, record.asked) == (Status.REJECTED, None)
-    assert record.message == (
-        f"orders-0: the throttle of {scope} {name} cannot be set: Kafka answered 29 TOPIC_AUTHORIZATION_FAILED: "
-        "Denied. The copy was not started without it; grant ALTER_CONFIGS or plan without throttles"
-    )
+    why = ThrottleRefused(scope, name, denied.code, denied.name, denied.message)
+    assert record.message == why.of(COPIES[0].partition)
 
 
 def test_when_a_throttle_was_wiped_twice_only_instant_moves_begin() -> None:

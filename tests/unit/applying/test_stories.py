@@ -265,37 +265,6 @@ def test_what_was_seen_before_a_process_stood_still_drops_no_replica() -> None:
     assert seconds > look + 60
 
 
-def drained(number: int, size: int = 0) -> Lab:
-    """So many partitions of the topic of groups leave broker 1, which leads a third of them."""
-    lists = [([1, 2, 3], [4, 2, 3]), ([2, 3, 1], [2, 3, 5]), ([3, 1, 2], [3, 4, 2])]
-    chosen = [lists[n % 3] for n in range(number)]
-    moves = [
-        move(o, t, partition=n, topic="__consumer_offsets", size=size)
-        for n, (o, t) in enumerate(chosen)
-    ]
-    states = [
-        state(o, partition=n, topic="__consumer_offsets", size=size)
-        for n, (o, _) in enumerate(chosen)
-    ]
-    return lab(states, moves, throttle=FAST)
-
-
-def test_the_topic_of_groups_leaves_a_broker_within_a_minute_and_a_half() -> None:
-    made = drained(29)
-    assert outcome_text(made.apply()) == "29 done"
-    assert made.clock.now() < 90
-
-
-def test_a_hundred_orders_of_the_topic_of_groups_change_within_a_minute() -> None:
-    lists = [([1, 2, 3], [2, 3, 1]), ([1, 3, 2], [3, 2, 1])]
-    chosen = [lists[n % 2] for n in range(100)]
-    topic = "__consumer_offsets"
-    moves = [move(o, t, partition=n, topic=topic) for n, (o, t) in enumerate(chosen)]
-    made = lab([state(o, partition=n, topic=topic) for n, (o, _) in enumerate(chosen)], moves)
-    assert outcome_text(made.apply()) == "100 done"
-    assert made.clock.now() < 60
-
-
 class TakenOver(MemoryJournal):
     """A journal that another process takes over after some appends."""
 
