@@ -139,9 +139,8 @@ class Sent(Struct):
 class Outside:
     """The ports of a process for one tick."""
 
-    def __init__(self, plans: Sequence[Plan], slots: int) -> None:
-        self._settings = replace(SETTINGS, slots_per_broker=slots)
-        self._jobs = [Job.of(plan, self._settings) for plan in plans]
+    def __init__(self, plans: Sequence[Plan]) -> None:
+        self._jobs = [Job.of(plan, SETTINGS) for plan in plans]
         self._digests = [digest(plan) for plan in plans]
         self._cluster = self._shown = ClusterState("", "4.3", elr_enabled=False)
         self._looks: dict[tuple[int, int, object], tuple[ClusterState, ClusterState, Look]] = {}
@@ -160,7 +159,7 @@ class Outside:
         self._load(before, None)
         ledger = fold(before.records)
         job = self._jobs[before.plan]
-        opened = opening(job.plan, self._digests[before.plan], ledger, self._settings)
+        opened = opening(job.plan, self._digests[before.plan], ledger, SETTINGS)
         self._journal.append(opened)
         run = ApplicationRun(job, ledger.after(opened), cast(Any, self), ())
         return replace(before, run=run, ended=None, records=tuple(self._journal.read()))

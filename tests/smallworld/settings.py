@@ -18,6 +18,7 @@ SETTLE_LOOKS = 3
 """The looks before this one that the settle time has, at one in a quantum."""
 SETTINGS = Settings(
     owner="small world",
+    slots_per_broker=1,
     poll_seconds=QUANTUM,
     settle_seconds=15.0,
     ending_seconds=15.0,

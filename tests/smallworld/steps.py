@@ -51,8 +51,6 @@ class Step(NamedTuple):
     label: str
     after: State
     sent: Sent | None = None
-    heals: bool = False
-    """It makes things better, or ends what goes on by itself."""
     fault: bool = False
     """It is one of those that may go wrong."""
 
@@ -82,7 +80,7 @@ class Steps:
         self.clusters: Pool[ClusterState] = Pool(lambda c: hash(canonical(c, 0.0)))
         self.processes: Pool[Process] = Pool(lambda p: p.key)
         self.commands: Pool[ControllerCommand] = Pool(lambda c: c)
-        self._outside = Outside(world.plans, world.slots)
+        self._outside = Outside(world.plans)
         self._ticks: dict[tuple[int, int, int, Ill], Ticked] = {}
         self._healed = cache(lambda c: list(self._heals(c)))
         self._harmed = cache(lambda c: list(self._harms(c)))
@@ -118,14 +116,14 @@ class Steps:
 
     def _healing(self, state: State) -> Iterator[Step]:
         for label, cluster, _ in self._healed(state.cluster):
-            yield Step(label, state._replace(cluster=cluster), heals=True)
+            yield Step(label, state._replace(cluster=cluster))
         for i, late in enumerate(state.late):
             left = (*state.late[:i], *state.late[i + 1 :])
             arrived = self._performed(state.cluster, self.commands[late.command])
             label = f"late: {_named(self.commands[late.command])}"
-            yield Step(label, state._replace(cluster=arrived, late=left), heals=True)
+            yield Step(label, state._replace(cluster=arrived, late=left))
         if state.lag:
-            yield Step("brokers catch up", state._replace(lag=0), heals=True)
+            yield Step("brokers catch up", state._replace(lag=0))
 
     def _heals(self, cluster: int) -> Iterator[Change]:
         shown = self.clusters[cluster]

@@ -48,8 +48,6 @@ class SmallWorld:
     lags: bool = False
     """Brokers that another process asks may lag by 10 s."""
     fates: Sequence[Fate] = tuple(Fate)
-    slots: int = 1
-    """Copies that a broker sends or receives at once."""
 
 
 class Ghost(NamedTuple):
@@ -108,9 +106,6 @@ class Pool(Generic[T]):
     def at_hand(self) -> int:
         """How many values are not forgotten."""
         return len(self._values)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
 
     def keep(self, numbers: Collection[int]) -> None:
         """Forget the values of all others; who has one of them again has the same number."""

@@ -43,7 +43,7 @@ from replan.simulator.cluster.faults import LoseDisk
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.controller.state import Partition, Topic
 from replan.simulator.persistence.from_snapshot import (
-    check,
+    check_cluster_state,
     consistent,
     first_rebalance,
     from_snapshot,
@@ -94,7 +94,7 @@ def _with_own_throttle(snapshot: Snapshot) -> Snapshot:
 def with_version(simulation: Simulation, version: str) -> Simulation:
     """The same cluster under another version of Kafka; raises ValueError where that cannot have such a state."""
     world, cluster = simulation.world, replace(simulation.cluster, version=version)
-    check(cluster)
+    check_cluster_state(cluster)
     by_need = cluster.rules.rebalance_waits_for_imbalance
     if by_need != simulation.cluster.rules.rebalance_waits_for_imbalance:
         world = replace(world, next_rebalance=first_rebalance(cluster, world.speeds, world.now))

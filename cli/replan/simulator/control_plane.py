@@ -82,7 +82,7 @@ from replan.simulator.persistence.from_snapshot import (
     features_of,
     log_dirs_described,
     moment_at,
-    to_snapshot,
+    observed_snapshot,
 )
 from replan.simulator.persistence.state_file import StateFile, with_faults_of
 
@@ -278,7 +278,7 @@ class SimulatedControlPlane:
         check_cluster_permissions(
             simulation.world, Permission.DESCRIBE, Permission.DESCRIBE_CONFIGS
         )
-        snapshot = to_snapshot(without_hidden(simulation), self.clock.now())
+        snapshot = observed_snapshot(without_hidden(simulation), self.clock.now())
         return replace(with_unread(simulation.world, snapshot), hidden=hidden_topics(simulation))
 
     def look(self, wanted: Wanted) -> Look:

@@ -23,7 +23,7 @@ from replan.model.api import (
     LogDir,
     Snapshot,
 )
-from replan.simulator.api import CLUSTER_DEFAULT, from_snapshot, to_snapshot
+from replan.simulator.api import CLUSTER_DEFAULT, from_snapshot, observed_snapshot
 
 ORDERS = (ConfigScope.TOPIC, "orders")
 
@@ -53,7 +53,7 @@ def test_min_isr_stands_where_its_source_says(
     )
     cluster = from_snapshot(found).cluster
     assert (cluster.configs, cluster.file_configs) == (stored, files)
-    assert to_snapshot(from_snapshot(found), 0) == found
+    assert observed_snapshot(from_snapshot(found), 0) == found
 
 
 def test_with_elr_the_cluster_has_a_default_of_min_isr() -> None:
@@ -76,13 +76,13 @@ def test_overrides_and_rates_come_back_as_they_were() -> None:
     own = simulation.cluster.configs[ORDERS]
     assert own[UNCLEAN_ELECTION] == "true"
     assert own[LEADER_REPLICAS] == "0:1"
-    assert to_snapshot(simulation, 0) == found
+    assert observed_snapshot(simulation, 0) == found
 
 
 def test_a_rate_of_the_whole_cluster_is_reported_by_every_broker() -> None:
     rates = {BrokerId(1): {FOLLOWER_RATE: ConfigValue("10", ConfigSource.CLUSTER_DEFAULT)}}
     found = replace(snapshot([state([1, 2, 3])]), broker_configs=rates)
-    told = to_snapshot(from_snapshot(found), 0).broker_configs
+    told = observed_snapshot(from_snapshot(found), 0).broker_configs
     assert told == dict.fromkeys(map(BrokerId, range(1, 6)), rates[BrokerId(1)])
 
 
@@ -111,7 +111,7 @@ def test_whatever_a_controller_can_have_comes_back(found: Snapshot) -> None:
         simulation = from_snapshot(replace(found, log_dirs=(), broker_configs={}, silent=()))
     except ValueError:
         return
-    back = to_snapshot(simulation, 0)
+    back = observed_snapshot(simulation, 0)
     fenced = {b.id for b in found.brokers if b.fenced}
     if not any(fenced & set(isr) for isr in found.partitions.column("isr").to_pylist()):
         assert back.partitions == found.partitions

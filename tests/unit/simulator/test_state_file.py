@@ -56,8 +56,8 @@ from replan.simulator.api import (
     from_snapshot,
     open_simulated,
     restore,
-    whole_snapshot,
-    written,
+    simulation_part,
+    snapshot_to_save,
 )
 from replan.snapshots.api import to_document, write_snapshot
 
@@ -302,8 +302,8 @@ def test_a_log_of_the_largest_size_stays_as_large(file: Path) -> None:
 
 def kept(simulation: Simulation) -> Simulation:
     """A simulation after a stay in a file."""
-    snapshot_part = to_document(whole_snapshot(simulation, simulation.world.now))
-    document = json.loads(json.dumps({**snapshot_part, "simulation": written(simulation)}))
+    snapshot_part = to_document(snapshot_to_save(simulation, simulation.world.now))
+    document = json.loads(json.dumps({**snapshot_part, "simulation": simulation_part(simulation)}))
     return restore(document, "kept.json")
 
 

@@ -23,7 +23,7 @@ from replan.rehearsal.reconcile import Release, TimedCommand, run_loop, without_
 from replan.rehearsal.result import InjectedFault
 from replan.rehearsal.setup import fault_context, with_assumptions
 from replan.simulator.cluster.physical_state import Simulation
-from replan.simulator.persistence.from_snapshot import to_snapshot
+from replan.simulator.persistence.from_snapshot import observed_snapshot
 from replan.wording import duration
 
 SOMEBODY = "somebody"
@@ -65,7 +65,7 @@ def loop_rehearsal_of(cluster: Target, wanted: LoopOptions) -> LoopRehearsal:
     )
     options = with_speeds_of(simulation, options)
     happening = _happening(wanted, simulation)
-    look_at_cluster(wanted.placement, to_snapshot(simulation, simulation.world.now))
+    look_at_cluster(wanted.placement, observed_snapshot(simulation, simulation.world.now))
     stage = with_assumptions(simulation, options, exact=False)
     releases = [Release(0, wanted.placement), *(release for release, _ in happening.releases)]
     refused = RefusedFaults(happening.faults, stage)

@@ -58,138 +58,7 @@ from replan.simulator.controller.state import (
     Topic,
 )
 
-# Disks as snapshots have them: which are lost, and how many logs each holds, but not which.
-#
-# Here belongs what a simulation makes of that when it begins or is read back, and how an observer sees it.
-
-OFFLINE_ERROR = "KAFKA_STORAGE_ERROR"
-"""What DescribeLogDirs answers of a directory that is offline."""
-
-
-def with_replicas(simulation: Simulation, dirs: Sequence[LogDir]) -> tuple[LogDir, ...]:
-    """The directories with the replicas in them, where their broker has several; an offline one tells none."""
-    several = {b for b, number in Counter(d.broker for d in dirs).items() if number > 1}
-    lying: dict[tuple[BrokerId, str], dict[str, list[int]]] = {}
-    for name, partition in simulation.cluster.partitions() if several else ():
-        for broker in several.intersection(partition.replicas):
-            path = directory_of(simulation.world, (name, broker))
-            if path is not None:
-                of = lying.setdefault((broker, path), {})
-                of.setdefault(name.topic, []).append(name.partition)
-    return tuple(
-        replace(
-            d,
-            replicas={t: tuple(sorted(of)) for t, of in lying.get((d.broker, d.path), {}).items()},
-        )
-        if d.broker in several and d.error is None
-        else d
-        for d in dirs
-    )
-
-
-def initial_log_dirs(cluster: ClusterState, log_dirs: Iterable[LogDir]) -> dict[ReplicaName, str]:
-    """Where replicas of brokers with several directories lie in the beginning: as they say, or dealt out."""
-    dirs: dict[BrokerId, list[LogDir]] = {}
-    for log_dir in log_dirs:
-        dirs.setdefault(log_dir.broker, []).append(log_dir)
-    members: dict[BrokerId, list[tuple[TopicPartition, bool]]] = {
-        broker: [] for broker, several in dirs.items() if len(several) > 1
-    }
-    if not members:
-        return {}
-    listed = {
-        (TopicPartition(topic, number), broker): d.path
-        for broker in members
-        for d in dirs[broker]
-        for topic, numbers in d.replicas.items()
-        for number in numbers
-    }
-    for name, partition in cluster.partitions():
-        for broker in partition.replicas:
-            if broker in members:
-                members[broker].append((name, broker in partition.isr))
-    dealt = {
-        r: p for b, held in members.items() for r, p in spread_over_log_dirs(dirs[b], held).items()
-    }
-    return {replica: listed.get(replica, path) for replica, path in dealt.items()}
-
-
-def with_log_dirs(simulation: Simulation, dirs: Sequence[LogDir]) -> Simulation:
-    """The cluster whose brokers begin with these log directories."""
-    cluster = simulation.cluster
-    paths: dict[BrokerId, tuple[str, ...]] = {}
-    for log_dir in dirs:
-        paths[log_dir.broker] = (*paths.get(log_dir.broker, ()), log_dir.path)
-    brokers = {b: replace(r, log_dirs=paths.get(b, r.log_dirs)) for b, r in cluster.brokers.items()}
-    cluster = replace(cluster, brokers=brokers)
-    world = replace(
-        simulation.world, log_dirs=tuple(dirs), initial_dirs=initial_log_dirs(cluster, dirs)
-    )
-    return with_directories(Simulation(cluster, world))
-
-
-def with_directories(simulation: Simulation) -> Simulation:
-    """The cluster whose controller knows where replicas lie."""
-    cluster, world = simulation.cluster, simulation.world
-    first = {d.broker: id_of(world, d.broker, d.path) for d in reversed(world.log_dirs)}
-    usual = {b: first.get(b, r.default_dir) for b, r in cluster.brokers.items()}
-
-    def directories(name: TopicPartition, replicas: Replicas) -> Directories:
-        if not (world.placed or world.initial_dirs):
-            return tuple(usual.get(b) for b in replicas)
-        return tuple(directory_id_of(world, (name, b)) or usual.get(b) for b in replicas)
-
-    topics = {
-        topic: Topic(
-            of_topic.id,
-            {
-                number: replace(
-                    p, directories=directories(TopicPartition(topic, number), p.replicas)
-                )
-                for number, p in of_topic.partitions.items()
-            },
-        )
-        for topic, of_topic in cluster.topics.items()
-    }
-    return replace(simulation, cluster=replace(cluster, topics=topics))
-
-
-def _without_lost(simulation: Simulation) -> Simulation:
-    """Let live brokers report disks that the snapshot shows as lost while replicas on them are still in sync."""
-    world = simulation.world
-    losers = {b for b, _ in world.lost_dirs if world.serves(b)}
-    for broker in sorted(losers & simulation.cluster.brokers.keys()):
-        lost = {path for b, path in world.lost_dirs if b == broker}
-        if not any(
-            broker in p.isr and p.directory(broker) in lost
-            for _, p in simulation.cluster.partitions()
-        ):
-            continue
-        registration = simulation.cluster.brokers[broker]
-        whole = replace(
-            registration, log_dirs=tuple(dict.fromkeys((*registration.log_dirs, *lost)))
-        )
-        brokers = {**simulation.cluster.brokers, broker: whole}
-        before = replace(simulation, cluster=replace(simulation.cluster, brokers=brokers))
-        simulation, _ = submit_command(before, LoseDirs(broker, frozenset(lost)))
-    return simulation
-
-
-def log_dir_now(simulation: Simulation, log_dir: LogDir) -> LogDir:
-    """A directory with what the controller and the disk make of it."""
-    directory = id_of(simulation.world, log_dir.broker, log_dir.path)
-    cordoned = directory in simulation.cluster.brokers[log_dir.broker].cordoned_dirs
-    lost = (log_dir.broker, log_dir.path) in simulation.world.lost_dirs
-    error = log_dir.error or OFFLINE_ERROR
-    return replace(log_dir, cordoned=cordoned, error=error if lost else None)
-
-
-def log_dir_described(log_dir: LogDir) -> LogDir:
-    """A directory as DescribeLogDirs answers: of an offline one only the error."""
-    if log_dir.error is None:
-        return log_dir
-    return replace(log_dir, total_bytes=None, usable_bytes=None, logs=0)
-
+# How a snapshot begins to live.
 
 DEFAULT_VERSION = "4.3"
 YEARS = range(1_000, 9_001)
@@ -202,21 +71,21 @@ def from_snapshot(snapshot: Snapshot, version: str = DEFAULT_VERSION) -> Simulat
     ELR is on where the snapshot says so. Brokers that are fenced in it are dead. What a replica out of the ISR lacks
     is not known: an adding one is taken to have nothing, any other everything but the last bytes.
     """
-    return consistent(as_shown(snapshot, version))
+    return consistent(raw_simulation(snapshot, version))
 
 
 def consistent(simulation: Simulation) -> Simulation:
     """The cluster whose controller has taken in where replicas lie, which disks are lost, and who is fenced."""
-    return _without_fenced(_without_lost(with_directories(simulation)))
+    return _with_fenced_out_of_isrs(_with_lost_dirs_reported(_with_assigned_dirs(simulation)))
 
 
-def as_shown(snapshot: Snapshot, version: str) -> Simulation:
+def raw_simulation(snapshot: Snapshot, version: str) -> Simulation:
     """What the snapshot says, which may be edited by hand: `consistent` makes of it what a controller can have."""
     if datetime.fromisoformat(snapshot.observed_at).year not in YEARS:
         raise ValueError(
             f"observed at {snapshot.observed_at}: a simulation begins in the years {YEARS[0]} to {YEARS[-1]}"
         )
-    configs, files = stored_configs(snapshot)
+    configs, files = _stored_configs(snapshot)
     cluster = ClusterState(
         cluster_id=snapshot.cluster_id,
         version=version,
@@ -227,7 +96,7 @@ def as_shown(snapshot: Snapshot, version: str) -> Simulation:
         file_configs=files,
         next_broker_epoch=len(snapshot.brokers) + 1,
     )
-    check(cluster)
+    check_cluster_state(cluster)
     world = World(
         started_at=snapshot.observed_at,
         sizes=_sizes(snapshot),
@@ -238,23 +107,16 @@ def as_shown(snapshot: Snapshot, version: str) -> Simulation:
         lost_dirs=frozenset((d.broker, d.path) for d in snapshot.log_dirs if d.error is not None),
         next_rebalance=first_rebalance(cluster, World().speeds, 0.0),
     )
-    world = with_probed_logs(world, snapshot.logs)
+    world = _with_probed_logs(world, snapshot.logs)
     world = replace(
         world,
         lags=initial_lags(cluster, world),
-        initial_dirs=initial_log_dirs(cluster, world.log_dirs),
+        initial_dirs=_initial_dirs(cluster, world.log_dirs),
     )
     return Simulation(cluster, world)
 
 
-def first_rebalance(cluster: ClusterState, speeds: Speeds, now: float) -> float:
-    """When leaders are first rebalanced, as far as time alone decides it."""
-    if cluster.rules.rebalance_waits_for_imbalance:
-        return math.inf
-    return now + (speeds.rebalance_seconds or 0.0)
-
-
-def check(cluster: ClusterState) -> None:
+def check_cluster_state(cluster: ClusterState) -> None:
     """Raise ValueError where no controller can have such a state, naming the partition and what is wrong."""
     if cluster.elr_enabled and not cluster.rules.knows_elr:
         raise ValueError(f"eligible leader replicas are not available in Kafka {cluster.version}")
@@ -267,12 +129,46 @@ def check(cluster: ClusterState) -> None:
         if sorted(topic.partitions) != list(range(len(topic.partitions))):
             raise ValueError(f"{name}: its partitions must be numbered 0, 1, 2 ... without a gap")
     for partition_name, partition in cluster.partitions():
-        problem = _problem(partition)
+        problem = _contradiction(partition)
         if problem is not None:
             raise ValueError(f"{partition_name}: {problem}")
 
 
-def with_probed_logs(world: World, logs: Mapping[TopicPartition, ProbedLogs]) -> World:
+def _contradiction(partition: Partition) -> str | None:
+    replicas = set(partition.replicas)
+    for what, members in (
+        ("ISR", partition.isr),
+        ("adding", partition.adding),
+        ("removing", partition.removing),
+    ):
+        if not replicas.issuperset(members):
+            return f"{what} {list(members)} has brokers that are no replicas: {list(partition.replicas)}"
+    if partition.leader is not None and partition.leader not in partition.isr:
+        return f"leader {partition.leader} is not in the ISR {list(partition.isr)}"
+    if set(partition.isr) & set(partition.elr):
+        return f"ISR {list(partition.isr)} and ELR {list(partition.elr)} overlap"
+    return None
+
+
+def first_rebalance(cluster: ClusterState, speeds: Speeds, now: float) -> float:
+    """When leaders are first rebalanced, as far as time alone decides it."""
+    if cluster.rules.rebalance_waits_for_imbalance:
+        return math.inf
+    return now + (speeds.rebalance_seconds or 0.0)
+
+
+def initial_lags(cluster: ClusterState, world: World) -> dict[tuple[TopicPartition, BrokerId], Lag]:
+    """What replicas outside the ISR lack, as far as one can guess."""
+    begins = world.now + world.speeds.fetch_start_seconds
+    return {
+        (name, broker): Lag(world.sizes.get(name, 0.0) if broker in p.adding else 0.0, begins)
+        for name, p in cluster.partitions()
+        for broker in p.replicas
+        if broker not in p.isr
+    }
+
+
+def _with_probed_logs(world: World, logs: Mapping[TopicPartition, ProbedLogs]) -> World:
     """The world in which replicas have the logs that they said they had; the best of each partition is the main one."""
     sizes, epochs, parted = dict(world.sizes), dict(world.epochs), dict(world.parted)
     for name, by_broker in logs.items():
@@ -295,46 +191,6 @@ def _probed(log: ReplicaLog, record_bytes: float) -> Log:
         starts.append(EpochStart(epoch, begin))
         begin = end * record_bytes
     return Log(tuple(starts) or FIRST_EPOCHS, log.end * record_bytes)
-
-
-def initial_lags(cluster: ClusterState, world: World) -> dict[tuple[TopicPartition, BrokerId], Lag]:
-    """What replicas outside the ISR lack, as far as one can guess."""
-    begins = world.now + world.speeds.fetch_start_seconds
-    return {
-        (name, broker): Lag(world.sizes.get(name, 0.0) if broker in p.adding else 0.0, begins)
-        for name, p in cluster.partitions()
-        for broker in p.replicas
-        if broker not in p.isr
-    }
-
-
-def _problem(partition: Partition) -> str | None:
-    replicas = set(partition.replicas)
-    for what, members in (
-        ("ISR", partition.isr),
-        ("adding", partition.adding),
-        ("removing", partition.removing),
-    ):
-        if not replicas.issuperset(members):
-            return f"{what} {list(members)} has brokers that are no replicas: {list(partition.replicas)}"
-    if partition.leader is not None and partition.leader not in partition.isr:
-        return f"leader {partition.leader} is not in the ISR {list(partition.isr)}"
-    if set(partition.isr) & set(partition.elr):
-        return f"ISR {list(partition.isr)} and ELR {list(partition.elr)} overlap"
-    return None
-
-
-def _without_fenced(simulation: Simulation) -> Simulation:
-    """Fence properly whom the snapshot shows as fenced but still in an ISR, as a hand-edited file may."""
-    cluster = simulation.cluster
-    for broker in [b for b, r in sorted(cluster.brokers.items()) if r.fenced]:
-        if not any(broker in p.isr for _, p in simulation.cluster.partitions()):
-            continue
-        brokers = dict(simulation.cluster.brokers)
-        brokers[broker] = replace(brokers[broker], fenced=False)
-        alive = replace(simulation.cluster, brokers=brokers)
-        simulation, _ = submit_command(replace(simulation, cluster=alive), FenceBroker(broker))
-    return simulation
 
 
 def _registrations(snapshot: Snapshot) -> dict[BrokerId, BrokerRegistration]:
@@ -393,17 +249,19 @@ def _sizes(snapshot: Snapshot) -> dict[TopicPartition, float]:
     return {TopicPartition(t, p): float(size) for t, p, size in zip(*columns, strict=True)}
 
 
-DynamicConfigs = dict[ConfigResource, dict[str, str]]
-ConfigFiles = dict[str, dict[str, str]]
+# Configurations: a snapshot has effective values with their sources, the controller what is stored where.
+
+_DynamicConfigs = dict[ConfigResource, dict[str, str]]
+_ConfigFiles = dict[str, dict[str, str]]
 
 
-def stored_configs(snapshot: Snapshot) -> tuple[DynamicConfigs, ConfigFiles]:
+def _stored_configs(snapshot: Snapshot) -> tuple[_DynamicConfigs, _ConfigFiles]:
     """Dynamic values by resource, and values of files; raises ValueError where no cluster can have them.
 
     With ELR on the cluster has a default of min.insync.replicas, whatever the files say.
     """
-    stored: DynamicConfigs = {}
-    files: ConfigFiles = {}
+    stored: _DynamicConfigs = {}
+    files: _ConfigFiles = {}
     for name in snapshot.topics.column("name").to_pylist():
         settings = snapshot.settings(name)
         if settings is not None:
@@ -417,7 +275,7 @@ def stored_configs(snapshot: Snapshot) -> tuple[DynamicConfigs, ConfigFiles]:
 
 
 def _store_topic(
-    stored: DynamicConfigs, files: ConfigFiles, topic: str, settings: TopicSettings
+    stored: _DynamicConfigs, files: _ConfigFiles, topic: str, settings: TopicSettings
 ) -> None:
     own = stored.setdefault((ConfigScope.TOPIC, topic), {})
     minimum = str(settings.min_insync_replicas)
@@ -451,8 +309,8 @@ def _agree(values: dict[str, str], topic: str, minimum: str) -> None:
 
 
 def _store_broker(
-    stored: DynamicConfigs,
-    files: ConfigFiles,
+    stored: _DynamicConfigs,
+    files: _ConfigFiles,
     broker: BrokerId,
     key: str,
     value: str,
@@ -467,47 +325,139 @@ def _store_broker(
             stored.setdefault((ConfigScope.BROKER, str(broker)), {})[key] = value
 
 
+# Disks: a snapshot has which are lost, and how many logs each holds, but not always which.
+
+
+def with_log_dirs(simulation: Simulation, dirs: Sequence[LogDir]) -> Simulation:
+    """The cluster whose brokers begin with these log directories."""
+    cluster = simulation.cluster
+    paths: dict[BrokerId, tuple[str, ...]] = {}
+    for log_dir in dirs:
+        paths[log_dir.broker] = (*paths.get(log_dir.broker, ()), log_dir.path)
+    brokers = {b: replace(r, log_dirs=paths.get(b, r.log_dirs)) for b, r in cluster.brokers.items()}
+    cluster = replace(cluster, brokers=brokers)
+    world = replace(
+        simulation.world, log_dirs=tuple(dirs), initial_dirs=_initial_dirs(cluster, dirs)
+    )
+    return _with_assigned_dirs(Simulation(cluster, world))
+
+
+def _initial_dirs(cluster: ClusterState, log_dirs: Iterable[LogDir]) -> dict[ReplicaName, str]:
+    """Where replicas of brokers with several directories lie in the beginning: as they say, or dealt out."""
+    dirs: dict[BrokerId, list[LogDir]] = {}
+    for log_dir in log_dirs:
+        dirs.setdefault(log_dir.broker, []).append(log_dir)
+    members: dict[BrokerId, list[tuple[TopicPartition, bool]]] = {
+        broker: [] for broker, several in dirs.items() if len(several) > 1
+    }
+    if not members:
+        return {}
+    listed = {
+        (TopicPartition(topic, number), broker): d.path
+        for broker in members
+        for d in dirs[broker]
+        for topic, numbers in d.replicas.items()
+        for number in numbers
+    }
+    for name, partition in cluster.partitions():
+        for broker in partition.replicas:
+            if broker in members:
+                members[broker].append((name, broker in partition.isr))
+    dealt = {
+        r: p for b, held in members.items() for r, p in spread_over_log_dirs(dirs[b], held).items()
+    }
+    return {replica: listed.get(replica, path) for replica, path in dealt.items()}
+
+
+def _with_assigned_dirs(simulation: Simulation) -> Simulation:
+    """The cluster whose controller knows where replicas lie."""
+    cluster, world = simulation.cluster, simulation.world
+    first = {d.broker: id_of(world, d.broker, d.path) for d in reversed(world.log_dirs)}
+    usual = {b: first.get(b, r.default_dir) for b, r in cluster.brokers.items()}
+
+    def directories(name: TopicPartition, replicas: Replicas) -> Directories:
+        if not (world.placed or world.initial_dirs):
+            return tuple(usual.get(b) for b in replicas)
+        return tuple(directory_id_of(world, (name, b)) or usual.get(b) for b in replicas)
+
+    topics = {
+        topic: Topic(
+            of_topic.id,
+            {
+                number: replace(
+                    p, directories=directories(TopicPartition(topic, number), p.replicas)
+                )
+                for number, p in of_topic.partitions.items()
+            },
+        )
+        for topic, of_topic in cluster.topics.items()
+    }
+    return replace(simulation, cluster=replace(cluster, topics=topics))
+
+
+def _with_lost_dirs_reported(simulation: Simulation) -> Simulation:
+    """Let live brokers report disks that the snapshot shows as lost while replicas on them are still in sync."""
+    world = simulation.world
+    losers = {b for b, _ in world.lost_dirs if world.serves(b)}
+    for broker in sorted(losers & simulation.cluster.brokers.keys()):
+        lost = {path for b, path in world.lost_dirs if b == broker}
+        if not any(
+            broker in p.isr and p.directory(broker) in lost
+            for _, p in simulation.cluster.partitions()
+        ):
+            continue
+        registration = simulation.cluster.brokers[broker]
+        whole = replace(
+            registration, log_dirs=tuple(dict.fromkeys((*registration.log_dirs, *lost)))
+        )
+        brokers = {**simulation.cluster.brokers, broker: whole}
+        before = replace(simulation, cluster=replace(simulation.cluster, brokers=brokers))
+        simulation, _ = submit_command(before, LoseDirs(broker, frozenset(lost)))
+    return simulation
+
+
+def _with_fenced_out_of_isrs(simulation: Simulation) -> Simulation:
+    """Fence properly whom the snapshot shows as fenced but still in an ISR, as a hand-edited file may."""
+    cluster = simulation.cluster
+    for broker in [b for b, r in sorted(cluster.brokers.items()) if r.fenced]:
+        if not any(broker in p.isr for _, p in simulation.cluster.partitions()):
+            continue
+        brokers = dict(simulation.cluster.brokers)
+        brokers[broker] = replace(brokers[broker], fenced=False)
+        alive = replace(simulation.cluster, brokers=brokers)
+        simulation, _ = submit_command(replace(simulation, cluster=alive), FenceBroker(broker))
+    return simulation
+
+
 # What an observer sees of a simulated cluster.
 
 
-def to_snapshot(simulation: Simulation, now: float) -> Snapshot:
+def observed_snapshot(simulation: Simulation, now: float) -> Snapshot:
     """What an observer sees at a virtual second: dead brokers answer neither sizes nor configurations."""
     cluster, serving = simulation.cluster, _serving(simulation)
     unresponsive = {b for b, r in cluster.brokers.items() if not r.fenced} - serving
-    whole = whole_snapshot(simulation, now)
+    whole = snapshot_to_save(simulation, now)
     return replace(
         whole,
-        log_dirs=with_replicas(simulation, log_dirs_described(simulation)),
+        log_dirs=_listing_replicas(simulation, log_dirs_described(simulation)),
         broker_configs={b: c for b, c in whole.broker_configs.items() if b in serving},
         silent=tuple(sorted({*whole.silent, *unresponsive} & cluster.brokers.keys())),
     )
 
 
-def log_dirs_described(simulation: Simulation) -> tuple[LogDir, ...]:
-    """The log directories of the brokers that answer."""
-    serving = _serving(simulation)
-    dirs = (d for d in simulation.world.log_dirs if d.broker in serving)
-    return tuple(log_dir_described(log_dir_now(simulation, d)) for d in dirs)
-
-
-def _serving(simulation: Simulation) -> set[BrokerId]:
-    brokers, world = simulation.cluster.brokers, simulation.world
-    return {b for b, r in brokers.items() if not r.fenced and world.serves(b)}
-
-
-def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:
+def snapshot_to_save(simulation: Simulation, now: float) -> Snapshot:
     """The snapshot with what dead brokers cannot answer, to be saved."""
     cluster, world = simulation.cluster, simulation.world
     configured = {b: broker_configs(cluster, b) for b in sorted(cluster.brokers)}
     return Snapshot(
         cluster_id=cluster.cluster_id,
-        observed_at=_shown(moment_at(world, now)),
+        observed_at=_rfc3339(moment_at(world, now)),
         features=features_of(cluster),
         brokers=tuple(broker_shown(r) for _, r in sorted(cluster.brokers.items())),
         topics=_topics_table(cluster),
         partitions=_partitions_table(cluster, world),
         log_dirs=tuple(
-            log_dir_now(simulation, d) for d in world.log_dirs if d.broker in configured
+            _as_it_is_now(simulation, d) for d in world.log_dirs if d.broker in configured
         ),
         broker_configs={b: configs for b, configs in configured.items() if configs},
         silent=world.silent,
@@ -519,6 +469,59 @@ def whole_snapshot(simulation: Simulation, now: float) -> Snapshot:
 def features_of(cluster: ClusterState) -> Features:
     """What a cluster of this version and these features can do."""
     return Features(cluster.rules.replication_factor_guard, cluster.elr_enabled)
+
+
+OFFLINE_ERROR = "KAFKA_STORAGE_ERROR"
+"""What DescribeLogDirs answers of a directory that is offline."""
+
+
+def log_dirs_described(simulation: Simulation) -> tuple[LogDir, ...]:
+    """The log directories of the brokers that answer."""
+    serving = _serving(simulation)
+    dirs = (d for d in simulation.world.log_dirs if d.broker in serving)
+    return tuple(_as_described(_as_it_is_now(simulation, d)) for d in dirs)
+
+
+def _as_described(log_dir: LogDir) -> LogDir:
+    """A directory as DescribeLogDirs answers: of an offline one only the error."""
+    if log_dir.error is None:
+        return log_dir
+    return replace(log_dir, total_bytes=None, usable_bytes=None, logs=0)
+
+
+def _as_it_is_now(simulation: Simulation, log_dir: LogDir) -> LogDir:
+    """A directory with what the controller and the disk make of it."""
+    directory = id_of(simulation.world, log_dir.broker, log_dir.path)
+    cordoned = directory in simulation.cluster.brokers[log_dir.broker].cordoned_dirs
+    lost = (log_dir.broker, log_dir.path) in simulation.world.lost_dirs
+    error = log_dir.error or OFFLINE_ERROR
+    return replace(log_dir, cordoned=cordoned, error=error if lost else None)
+
+
+def _listing_replicas(simulation: Simulation, dirs: Sequence[LogDir]) -> tuple[LogDir, ...]:
+    """The directories with the replicas in them, where their broker has several; an offline one tells none."""
+    several = {b for b, number in Counter(d.broker for d in dirs).items() if number > 1}
+    lying: dict[tuple[BrokerId, str], dict[str, list[int]]] = {}
+    for name, partition in simulation.cluster.partitions() if several else ():
+        for broker in several.intersection(partition.replicas):
+            path = directory_of(simulation.world, (name, broker))
+            if path is not None:
+                of = lying.setdefault((broker, path), {})
+                of.setdefault(name.topic, []).append(name.partition)
+    return tuple(
+        replace(
+            d,
+            replicas={t: tuple(sorted(of)) for t, of in lying.get((d.broker, d.path), {}).items()},
+        )
+        if d.broker in several and d.error is None
+        else d
+        for d in dirs
+    )
+
+
+def _serving(simulation: Simulation) -> set[BrokerId]:
+    brokers, world = simulation.cluster.brokers, simulation.world
+    return {b for b, r in brokers.items() if not r.fenced and world.serves(b)}
 
 
 def _topics_table(cluster: ClusterState) -> pa.Table:
@@ -574,6 +577,6 @@ def moment_at(world: World, now: float) -> datetime:
     return (started + timedelta(seconds=now)).astimezone(UTC)
 
 
-def _shown(moment: datetime) -> str:
+def _rfc3339(moment: datetime) -> str:
     """In whole seconds, as RFC 3339 writes it."""
     return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")

@@ -45,13 +45,101 @@ from replan.simulator.controller.configs import DEFAULTS
 from replan.simulator.controller.state import CLUSTER_DEFAULT, ClusterState, Partition, Topic
 from replan.simulator.persistence.from_snapshot import (
     DEFAULT_VERSION,
-    as_shown,
     consistent,
     first_rebalance,
-    whole_snapshot,
+    raw_simulation,
+    snapshot_to_save,
 )
 from replan.snapshots.files import read_json_object
 from replan.snapshots.json_form import from_document, to_document
+
+
+class StateFile:
+    """One file, its lock, and what it looked like when this process last saw it."""
+
+    def __init__(self, path: Path) -> None:
+        self.clock = VirtualClock()
+        self._path = path
+        self._last_stamp: tuple[int, int, int] | None = None
+        self._lock: IO[str] | None = None
+
+    def read(self) -> Simulation:
+        """The cluster as the file has it now."""
+        self._last_stamp = self._stamp()
+        return restore(read_json_object(self._path), str(self._path))
+
+    def lock(self) -> Simulation | None:
+        """Take the lock, once; returns the state where the file was edited. Raises Held where another has it."""
+        if self._lock is None:
+            self._lock = self._take_lock()
+        if self._stamp() == self._last_stamp:
+            return None
+        simulation = self.read()
+        self.clock.jump_to(simulation.world.now)
+        return simulation
+
+    def keep(self, simulation: Simulation) -> None:
+        """Write the state."""
+        write_file(self._path, _text(simulation))
+        self._last_stamp = self._stamp()
+
+    def release(self, simulation: Simulation) -> None:
+        """Write the last state and free the lock, where this process has changed anything; an edited file stays."""
+        if self._lock is None:
+            return
+        if self._stamp() == self._last_stamp:
+            self.keep(simulation)
+        self._lock.close()
+        self._lock = None
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        with suppress(OSError):
+            status = self._path.stat()
+            return (status.st_ino, status.st_size, status.st_mtime_ns)
+        return None
+
+    def _take_lock(self) -> IO[str]:
+        beside = self._path.with_name(f".{self._path.name}.lock")
+        try:
+            lock = beside.open("w", encoding="utf-8")
+        except OSError as problem:
+            raise cannot("write", beside, problem) from problem
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            lock.close()
+            raise Held(
+                f"{self._path}: another process is changing this simulated cluster; "
+                "wait until it has ended, or use another file"
+            ) from problem
+        return lock
+
+
+def _text(simulation: Simulation) -> str:
+    document = to_document(snapshot_to_save(simulation, simulation.world.now))
+    return render_document(document | {"simulation": simulation_part(simulation)})
+
+
+FAULTS_OF_A_PROCESS = (
+    "agenda",
+    "troubles",
+    "unreachable_until",
+    "metadata_lag_seconds",
+    "look_seconds",
+    "unresponsive",
+    "forbidden",
+    "slow",
+)
+"""The fields of a world that no file keeps: they end with the process that was given the faults."""
+
+
+def with_faults_of(world: World, edited: Simulation) -> Simulation:
+    """The cluster as it was edited, with what this process has injected into it, or is still to."""
+    faults = {name: getattr(world, name) for name in FAULTS_OF_A_PROCESS}
+    return replace(edited, world=replace(edited.world, **faults))
+
+
+# What a file has beside the snapshot, by its keys.
 
 Seconds = Annotated[float, Meta(ge=0, le=1e10)]
 """Virtual seconds, at most some three hundred years."""
@@ -187,14 +275,10 @@ class KeptSimulation(Form, frozen=True, kw_only=True):
     deletions: tuple[KeptDeletion, ...] = ()
 
 
-def log_dir_paths(
-    partition: KeptPartition, places: tuple[KeptPlace, ...]
-) -> dict[tuple[TopicPartition, BrokerId], str]:
-    """The log directories of replicas."""
-    return {(partition.name, BrokerId(place.broker)): place.path for place in places}
+# Writing it.
 
 
-def written(simulation: Simulation) -> dict[str, object]:
+def simulation_part(simulation: Simulation) -> dict[str, object]:
     """The part `simulation`; what is as it would be without saying is left out."""
     cluster, world = simulation.cluster, simulation.world
     partitions = (_partition(world, name, p) for name, p in cluster.partitions())
@@ -289,12 +373,15 @@ def _configs(cluster: ClusterState) -> tuple[KeptConfigs, ...]:
     return tuple(kept_configs)
 
 
+# Reading it.
+
+
 def restore(document: Mapping[str, object], source: str) -> Simulation:
     """The simulated cluster that a document describes."""
     snapshot = from_document(document, source)
     kept = typed(document.get("simulation", {}), KeptSimulation, source, "$.simulation")
     try:
-        simulation = as_shown(snapshot, kept.kafka_version or DEFAULT_VERSION)
+        simulation = raw_simulation(snapshot, kept.kafka_version or DEFAULT_VERSION)
     except ValueError as problem:
         raise BadFile(f"{source}: {problem}") from problem
     cluster = _with_brokers(simulation.cluster, kept)
@@ -414,9 +501,9 @@ def _with_logs(world: World, cluster: ClusterState, kept: KeptSimulation) -> Wor
                 behind[replica] = lag.behind_since
             if replica in lags or replica in behind:
                 lags[replica] = Lag(lag.bytes, lag.fetches_from)
-        placed |= log_dir_paths(partition, partition.placed)
-        initial_dirs |= log_dir_paths(partition, partition.initial_dirs)
-        preferred |= log_dir_paths(partition, partition.preferred)
+        placed |= _paths(partition, partition.placed)
+        initial_dirs |= _paths(partition, partition.initial_dirs)
+        preferred |= _paths(partition, partition.preferred)
         for of in partition.futures:
             future = FutureLog(of.path, of.remaining_bytes, of.bytes)
             futures[partition.name, BrokerId(of.broker)] = future
@@ -445,86 +532,8 @@ def _starts(kept: Iterable[KeptEpoch]) -> tuple[EpochStart, ...]:
     return tuple(EpochStart(of.epoch, of.bytes) for of in kept)
 
 
-FAULTS_OF_A_PROCESS = (
-    "agenda",
-    "troubles",
-    "unreachable_until",
-    "metadata_lag_seconds",
-    "look_seconds",
-    "unresponsive",
-    "forbidden",
-    "slow",
-)
-"""The fields of a world that no file keeps: they end with the process that was given the faults."""
-
-
-def with_faults_of(world: World, edited: Simulation) -> Simulation:
-    """The cluster as it was edited, with what this process has injected into it, or is still to."""
-    faults = {name: getattr(world, name) for name in FAULTS_OF_A_PROCESS}
-    return replace(edited, world=replace(edited.world, **faults))
-
-
-class StateFile:
-    """One file, its lock, and what it looked like when this process last saw it."""
-
-    def __init__(self, path: Path) -> None:
-        self.clock = VirtualClock()
-        self._path = path
-        self._seen: tuple[int, int, int] | None = None
-        self._lock: IO[str] | None = None
-
-    def read(self) -> Simulation:
-        """The cluster as the file has it now."""
-        self._seen = self._identity()
-        return restore(read_json_object(self._path), str(self._path))
-
-    def lock(self) -> Simulation | None:
-        """Take the lock, once; returns the state where the file was edited. Raises Held where another has it."""
-        if self._lock is None:
-            self._lock = self._locked()
-        if self._identity() == self._seen:
-            return None
-        simulation = self.read()
-        self.clock.jump_to(simulation.world.now)
-        return simulation
-
-    def keep(self, simulation: Simulation) -> None:
-        """Write the state."""
-        write_file(self._path, _text(simulation))
-        self._seen = self._identity()
-
-    def release(self, simulation: Simulation) -> None:
-        """Write the last state and free the lock, where this process has changed anything; an edited file stays."""
-        if self._lock is None:
-            return
-        if self._identity() == self._seen:
-            self.keep(simulation)
-        self._lock.close()
-        self._lock = None
-
-    def _identity(self) -> tuple[int, int, int] | None:
-        with suppress(OSError):
-            status = self._path.stat()
-            return (status.st_ino, status.st_size, status.st_mtime_ns)
-        return None
-
-    def _locked(self) -> IO[str]:
-        beside = self._path.with_name(f".{self._path.name}.lock")
-        try:
-            lock = beside.open("w", encoding="utf-8")
-        except OSError as problem:
-            raise cannot("write", beside, problem) from problem
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as problem:
-            lock.close()
-            raise Held(
-                f"{self._path}: another process is changing this simulated cluster; "
-                "wait until it has ended, or use another file"
-            ) from problem
-        return lock
-
-
-def _text(simulation: Simulation) -> str:
-    document = to_document(whole_snapshot(simulation, simulation.world.now))
-    return render_document(document | {"simulation": written(simulation)})
+def _paths(
+    partition: KeptPartition, places: tuple[KeptPlace, ...]
+) -> dict[tuple[TopicPartition, BrokerId], str]:
+    """The log directories of replicas."""
+    return {(partition.name, BrokerId(place.broker)): place.path for place in places}
