@@ -1,7 +1,7 @@
 """Every fault in the middle of a copy: a rehearsal ends, is reported, and no law is broken."""
 
 import pytest
-from tests.unit.faults.test_forms import EFFECTS
+from tests.unit.faults.fault_context import SAMPLES
 from tests.unit.rehearsal.stages import MB, faults_of, plan_of, rehearsed
 from tests.unit.reporting.rendered import rehearsal_text
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 PLAN = plan_of([1, 2, 4], [3, 1, 2])
 FAULTS = [
-    *(what.replace("disk 1 b", "disk 1") for what, _, _ in EFFECTS.values()),  # one disk here
+    *(what.replace("disk 1 b", "disk 1") for what in SAMPLES),  # one disk here
     "unregister 4",
     "kill 4",
     "unknown outcome of configs late by 75s",
