@@ -6,7 +6,7 @@ What follows from that is in `steering`; what it asks for are commands, as a per
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -26,6 +26,7 @@ from replan.planning.plans.plan_file import digest
 from replan.reconciling.decision import HoldFacts, down
 from replan.reconciling.deviations import facts_of, needs
 from replan.reconciling.memory import Begun
+from replan.reconciling.ports import LoopPorts
 from replan.reconciling.rounds import heals, unhealthy
 from replan.reconciling.status import (
     LISTED_DEVIATIONS,
@@ -36,13 +37,33 @@ from replan.reconciling.status import (
 )
 from replan.reconciling.steering import Steered, steer
 
-if TYPE_CHECKING:
-    from replan.reconciling.loop import Loop
-
 GUARD_SECONDS = 15.0
 """How often it is looked at what is down while something is applied."""
 BY_LOOP = "reconcile: "
 """What the sender of a loop's own commands begins with."""
+
+
+class Guarded(Protocol):
+    """What a guard asks of its loop."""
+
+    ports: LoopPorts
+    owner: str
+
+    def remember_cancel(self, by: str = "") -> None:
+        """What it applies is cancelled, by the loop itself where nobody is named."""
+        ...
+
+    def broker_down(self, broker: int) -> float | None:
+        """Since when a broker counts as down whose replicas by rule may go to others."""
+        ...
+
+    def lease_is_kept(self) -> bool:
+        """Whether this loop still is the one that works."""
+        ...
+
+    def shows(self, running: Running, reasons: tuple[LoopReason, ...], *, paused: bool) -> None:
+        """Tell how far what is applied is."""
+        ...
 
 
 class Guard:
@@ -50,7 +71,7 @@ class Guard:
 
     def __init__(
         self,
-        loop: "Loop",
+        loop: Guarded,
         journal: SteeredJournal,
         placement: Placement,
         steered: Steered,
