@@ -147,7 +147,7 @@ def decide(tick: TickInput, state: RunState) -> tuple[Decision, RunState]:
     builder.admit()
     builder.throttle()
     builder.ask()
-    wanted = builder.decision()
+    wanted = builder.decision()  # with what pauses, which is not sent now and is kept in mind
     return state.repeats.due(wanted, tick.now), state.decided(tick, wanted)
 
 
