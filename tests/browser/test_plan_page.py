@@ -6,7 +6,6 @@ import pytest
 from tests.browser.tools import DESKTOP, PHONE, opened, written
 from tests.builders import brokers, move, placement, snapshot, state
 from tests.unit.reporting.rendered import plan_page
-from tests.unit.reporting.test_plan_reports import everything
 
 from replan.model.api import BrokerId
 from replan.planning.api import MoveReason, Plan, ReasonKind, make_plan
@@ -175,22 +174,6 @@ def test_all_of_a_move_is_in_sight(tmp_path: Path, topic: str, viewport: dict[st
     assert all(cell["x"] + cell["width"] <= viewport["width"] for cell in cells)
     assert row["height"] < (110 if topic == "orders" else 250)
     assert page_width <= viewport["width"]
-
-
-def test_each_kind_of_move_and_refusal_without_a_cluster(tmp_path: Path) -> None:
-    made = everything()
-    seen = opened(
-        written(tmp_path, plan_page(made)),
-        ["texts", "h2"],
-        ["count", ROWS],
-        ["text", "#shown"],
-    )
-    titles, rows, shown = seen.found
-    assert {"Refused (1 no-leader, 1 safe-start)", "Held by another party (1 running)"} <= set(
-        titles
-    )
-    assert rows == len(made.moves)
-    assert shown == f"{len(made.moves)} of {len(made.moves)} moves; 29 GB to copy"
 
 
 def test_a_hundred_thousand_moves_are_one_page_of_less_than_five_megabytes(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from replan.commands.api import Connection, save_tails
 from replan.errors import UnsafePlan
 from replan.kafka.api import RecordBatch
 from replan.model.api import BrokerId, Look, TopicPartition, TopicPermission, Wanted
-from replan.planning.api import RecoveryMethod, Tail, loads
+from replan.planning.api import RecoveryMethod, loads
 from replan.snapshots.api import read_index
 
 pytestmark = pytest.mark.slow
@@ -87,12 +87,6 @@ def test_a_saved_plan_needs_unclean_as_well(shell: Leaderless) -> None:
     assert shell.leader() == BrokerId(2)
 
 
-def test_a_better_replica_that_may_return_is_named(shell: Leaderless) -> None:
-    said, _ = shell.on_cluster(*BEST, "--unclean", "--auto-approve", wanted=3)
-    assert "[better-may-return]" in said
-    assert shell.leader() is None
-
-
 @pytest.mark.parametrize(
     ("arguments", "leader"),
     [
@@ -115,12 +109,6 @@ def test_kafkas_and_kip_966s_spellings(
     assert (row["leader"], row["result"]) == (leader, "elected")
     assert shell.leader() == BrokerId(leader)
     assert row["statedLoss"] == row["measuredLoss"] == (0 if leader == 2 else 1000)
-
-
-def test_a_partition_that_is_led_needs_no_election(shell: Leaderless) -> None:
-    shell.on_cluster(*GIVEN_UP, "--unclean", "--auto-approve")
-    said, _ = shell.on_cluster(*GIVEN_UP, "--unclean", "--auto-approve")
-    assert "no election is needed" in said
 
 
 def test_as_json_every_partition_is_named_whatever_became_of_it(shell: Leaderless) -> None:
@@ -210,22 +198,6 @@ def test_a_partition_without_a_desired_leader_is_named_with_its_place(led: Leade
     asked = ("elect", "designated", "--election-file", "leaders.yaml")
     _, told = led.on_cluster(*asked, wanted=1)
     assert "leaders.yaml:2:5: orders-0 has no desiredLeader" in told
-
-
-def test_what_an_earlier_snapshot_knew_counts_as_lost(shell: Leaderless) -> None:
-    before = cluster()
-    before["logs"] = [
-        {
-            "topic": "orders",
-            "partition": 0,
-            "replicas": [{"broker": 1, "end": 3000, "lastEpoch": 0, "epochs": [[0, 3000]]}],
-        }
-    ]
-    (shell.folder / "before.json").write_text(json.dumps(before))
-    plan = shell.folder / "plan.json"
-    shell.on_cluster(*GIVEN_UP, "--before", "before.json", "-o", plan, wanted=2)
-    (recovery,) = loads(plan.read_text(), "plan.json").recoveries
-    assert recovery.loss.tails == (Tail(BrokerId(1), 2000, 3000),)
 
 
 def test_a_loss_counts_what_each_of_several_parted_logs_alone_has(shell: Leaderless) -> None:

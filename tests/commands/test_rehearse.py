@@ -23,20 +23,6 @@ def folder(folder: Path) -> Path:
     return folder
 
 
-def test_a_plan_that_completes_exits_0(folder: Path) -> None:
-    done = replan("rehearse", "plan.json", "--snapshot", "cluster.json", folder=folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Completes: 4 moves in ")
-
-
-def test_a_plan_that_a_dead_broker_holds_exits_4_and_names_what_stopped(folder: Path) -> None:
-    fault = ("--fault", "kill 4 at 5s")
-    done = checked(
-        "rehearse", "plan.json", *fault, "--snapshot", "cluster.json", folder=folder, wanted=4
-    )
-    assert "  running: orders-0: waiting until 4 is in sync; fenced: 4" in done.stdout.splitlines()
-
-
 def test_without_a_cluster_the_plan_alone_is_rehearsed(folder: Path) -> None:
     done = checked("rehearse", "plan.json", folder=folder)
     assert done.stderr == (

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from tests.builders import snapshot, state
 from tests.commandline import python
-from tests.fleet.fleets import NOW, found_in, sized, write_fleet
-from tests.readings import find_drift
+from tests.fleet.fleets import NOW, found_in, sized
 
 from replan.errors import BadUsage
 from replan.fleet.api import (
@@ -26,9 +25,7 @@ from replan.fleet.api import (
     Todo,
     do_and_commit,
 )
-from replan.placement_file.api import load_placement
-from replan.planning.api import Difference, DriftClass, dumps, make_plan
-from replan.snapshots.api import read_snapshot, write_snapshot
+from replan.snapshots.api import write_snapshot
 
 pytestmark = pytest.mark.slow
 
@@ -48,60 +45,6 @@ def fleet(tmp_path: Path) -> Path:
 
 def declare(home: Path, placement: str, name: str = "eu") -> None:
     (home / "placements" / f"{name}.yaml").write_text(placement)
-
-
-def columns_of(name: str, found: Difference) -> dict[str, Any]:
-    return {
-        "cluster_id": name,
-        "cluster": name.replace("cluster", "fleet"),
-        "topic": found.topic,
-        "partition": found.partition,
-        "broker": found.broker,
-        "class": found.drift_class,
-        "kind": found.kind,
-        "rule": found.rule,
-        "declared": list(found.declared),
-        "observed": list(found.observed),
-        "leader": found.leader,
-    }
-
-
-@pytest.mark.parametrize(
-    "seeds", [range(12), pytest.param(range(12, 36), marks=pytest.mark.nightly)], ids=str
-)
-def test_a_fleet_gives_what_each_cluster_gives_by_itself(tmp_path: Path, seeds: range) -> None:
-    write_fleet(tmp_path, seeds)
-    found = found_in(tmp_path, STAGES)
-    expected: list[dict[str, Any]] = []
-    plans, converging = {}, {}
-    for seed in seeds:
-        name = f"cluster-{seed}"
-        seen = read_snapshot(tmp_path / "snapshots" / (f"{name}.json" if seed % 2 else name))
-        declared = load_placement(
-            [tmp_path / "placements" / (f"{name}.yaml" if seed % 3 else name)]
-        )
-        classes = find_drift(declared, seen).differences
-        drifted = [c for c in classes if c.drift_class is not DriftClass.IN_FLIGHT]
-        expected += [columns_of(name, c) for c in drifted]
-        converging[name] = len(classes) - len(drifted)
-        if not any(c.rule == "contradicts" for c in classes):
-            plans[name] = dumps(make_plan(declared, seen))
-    rows = [{k: r[k] for k in expected[0]} for r in found.rows["drift"].to_pylist()]
-    assert rows == sorted(
-        expected,
-        key=lambda r: (r["cluster"], r["topic"] is None, r["topic"], r["partition"], r["kind"]),
-    )
-    assert {
-        r["cluster_id"]: r["converging"] for r in found.rows["judged"].to_pylist()
-    } == converging
-    assert {r["cluster_id"]: r["document"] for r in found.rows["plans"].to_pylist()} == plans
-    assert {r["kind"] for r in rows} >= {"missing", "replicas", "order", "leader", "partitions"}
-    assert {r["class"] for r in rows} >= {"operator", "failure", "other-tool", "partition-count"}
-    assert any(converging.values())
-    assert plans
-    refused = found.errors.to_pylist()
-    assert {e["stage"] for e in refused} == {"plan"}  # a topic that is declared and not there
-    assert len(refused) == len(seeds) - len(plans)
 
 
 def test_processes_give_what_one_process_gives(

@@ -269,19 +269,6 @@ def test_an_error_of_an_hour_before_the_newest_snapshot_stays_written_down(
     assert lake.read(ERRORS, "cluster = 'us'").column("hour").to_pylist() == [2]
 
 
-def test_a_snapshot_of_which_a_file_is_cut_is_an_error_of_its_cluster(
-    fleet: Fleet, lake: Lake
-) -> None:
-    for name in ("eu", "us"):
-        keep_snapshot(lake, observed(BAD), name)
-    (file,) = Path(lake.address, "snapshots/cluster=us").rglob("*.parquet")
-    file.write_bytes(file.read_bytes()[:50])
-    run = stages(fleet, lake, *DRIFT_STAGES)
-    assert run.rows["judged"]["cluster"].to_pylist() == ["eu"]
-    (error,) = [e for e in run.errors.to_pylist() if e["cluster"] == "us"]
-    assert error["message"].startswith(f"{file}: ")
-
-
 def _refusing(_cluster: FleetCluster) -> CollectedCluster:
     raise BadFile("torn </script><script>alert(1)</script>")
 

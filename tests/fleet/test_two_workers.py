@@ -35,9 +35,9 @@ class Standalone:
     """Their processes."""
 
 
-@pytest.fixture
-def spark_cluster(tmp_path: Path) -> Iterator[Standalone]:
-    with standalone(tmp_path) as found:
+@pytest.fixture(scope="module")
+def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    with standalone(tmp_path_factory.mktemp("standalone")) as found:
         yield found
 
 
@@ -136,7 +136,8 @@ def test_a_fleet_in_an_object_store_is_judged_by_executors_with_the_credentials_
         with reached(store):
             found = [rows(Lake(f"s3a://ops/{name}")) for name in ("here", "there")]
     assert found[0] == found[1]
-    files = [f for f in tmp_path.rglob("*") if f.is_file()]
+    written_in = (tmp_path, *spark_cluster.folders)
+    files = [file for folder in written_in for file in folder.rglob("*") if file.is_file()]
     assert any("stderr" in file.name for file in files)
     for name, content in {**written, **{str(f): f.read_bytes() for f in files}}.items():
         assert KEY.encode() not in content, name
