@@ -51,7 +51,6 @@ SECONDS = {
     "tests/fleet/test_oracle.py": 15,
     "tests/fleet/test_object_store.py": 20,
     "tests/fleet/test_drawn_kills.py": 25,
-    "tests/fleet/test_in_process.py": 10,
     "tests/fleet/test_one_session.py": 4,
     "tests/fleet/test_fleet_run.py": 2,
     "tests/fleet/test_watch.py": 3,

@@ -11,9 +11,10 @@ import pytest
 from tests.commandline import LIMIT_SECONDS, checked, environment
 from tests.unit.rehearsal.stages import SEEN, faults_of, plan_of
 
-from replan.commands.api import WithRandomFaults, cores, in_processes
+from replan.commands.api import WithRandomFaults, in_processes
 from replan.errors import BadUsage, ReplanError
 from replan.rehearsal.api import Options, cluster_of, render_rehearsal_json, report_on
+from replan.workers import cores
 
 pytestmark = pytest.mark.slow
 
@@ -63,9 +64,7 @@ def folder(folder: Path) -> Path:
 
 
 @pytest.mark.command
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_no_process_is_left_behind(folder: Path, number: signal.Signals) -> None:
     """^C reaches all processes of a terminal; SIGKILL this one alone."""
     arguments = ("rehearse", "plan.json", "--snapshot", "cluster.json", "--runs", "100000")

@@ -34,7 +34,6 @@ from replan.commands.running.asking import *
 from replan.commands.running.fault_injection import *
 from replan.commands.running.journal import *
 from replan.commands.running.loop_rehearsal import *
-from replan.commands.running.processes import *
 from replan.commands.running.reconcile import *
 from replan.commands.running.rehearsals import *
 from replan.commands.running.rehearse import *

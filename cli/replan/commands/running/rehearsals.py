@@ -2,8 +2,10 @@
 
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import closing
+from multiprocessing.connection import Connection, wait
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,10 +13,9 @@ from msgspec.structs import replace
 from replan.applying.journal.records import Record
 from replan.applying.views.progress import Progress
 from replan.commands.frame.output import is_live, note, note_passing
-from replan.commands.running.processes import cores, in_processes
 from replan.commands.shared.journals import journal_state
 from replan.commands.shared.target import Target
-from replan.errors import BadFile, BadUsage
+from replan.errors import BadFile, BadUsage, ReplanError
 from replan.faults.read import read_fault
 from replan.model.names import TopicPartition
 from replan.planning.plans.plan import Plan
@@ -31,7 +32,10 @@ from replan.rehearsal.setup import (
 from replan.reporting.application.progress_text import counts
 from replan.simulator.cluster.physical_state import Simulation
 from replan.simulator.control_plane import open_simulated
+from replan.workers import Worker, WorkerLost, WorkerPool, cores
 
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 SHOWN_SECONDS = 0.2
 LOGGED_SECONDS = 5.0
 """Between lines where stderr is no terminal."""
@@ -132,6 +136,45 @@ def _report(plan: Plan, stage: Simulation, options: Options, seed: int | None, r
             random_runs.append(run)
             shown.say(f"{len(random_runs):,} of {runs:,} done")
     return report_on(plan, options, rehearsed, tuple(random_runs))
+
+
+def in_processes(
+    work: Callable[[_T], _R], given: Sequence[_T], processes: int
+) -> Generator[_R, None, None]:
+    """What the work makes of each of these, in their order, in so many processes, which end with the iterator.
+
+    Raises what the work raises, and ReplanError where a process ends by itself.
+    """
+    processes = min(processes, len(given))
+    if processes < 2:
+        yield from map(work, given)
+        return
+    waiting = iter(enumerate(given))
+    busy: dict[Connection, tuple[int, Worker[_T, _R]]] = {}
+    results: dict[int, _R] = {}
+    with WorkerPool(work) as pool:
+        idle = [pool.start() for _ in range(processes)]
+        for number in range(len(given)):
+            while number not in results:
+                while idle and (following := next(waiting, None)) is not None:
+                    worker = idle.pop()
+                    busy[worker.pipe] = following[0], worker
+                    worker.give(following[1])
+                for pipe in (p for p in wait(list(busy)) if isinstance(p, Connection)):
+                    at, worker = busy.pop(pipe)
+                    results[at] = _taken(worker)
+                    idle.append(worker)
+            yield results.pop(number)
+
+
+def _taken(worker: Worker[_T, _R]) -> _R:
+    try:
+        return worker.take()
+    except WorkerLost as lost:
+        raise ReplanError(
+            f"a process that worked for this one ended by itself, with code {lost.code}: killed by somebody, or for "
+            "lack of memory\nRun it again; on one core (`taskset -c 0 replan …`) it takes least memory."
+        ) from None
 
 
 class WithRandomFaults(Struct, frozen=True):
