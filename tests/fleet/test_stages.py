@@ -10,7 +10,7 @@ from tests.builders import CLUSTER_ID, OBSERVED_AT, snapshot, state
 from tests.commandline import python
 from tests.fleet.fleets import keep_snapshot
 
-from replan.fleet.api import Lake, Rows, Stage, Task, Work, rows_of_stages
+from replan.fleet.api import Lake, Rows, Stage, Task, Work, not_done, rows_of_stages
 from replan.model.api import BrokerId, ReplicaLog, Snapshot
 
 RATES = "throttles: {moves: {rate: 1KB/s}}\n"
@@ -78,6 +78,35 @@ def test_a_plan_that_only_recovers_has_something_to_change(tmp_path: Path) -> No
     (row,) = rows["plans"].to_pylist()
     assert json.loads(row["document"])["recoveries"]
     assert row["changes"] == 1
+
+
+@pytest.mark.parametrize(
+    ("placement", "text", "file", "message"),
+    [
+        ("eu.yaml", "eu.yaml:3:1: unknown key", "eu.yaml", "eu.yaml:3:1: unknown key"),
+        (
+            "eu.yaml",
+            "/home/eu.yaml: there is no such file",
+            "eu.yaml",
+            "eu.yaml: there is no such file",
+        ),
+        (
+            "eu",
+            "/home/lake/queue: cannot read it",
+            "/home/lake",
+            "/home/lake/queue: cannot read it",
+        ),
+        ("eu", "lost twice", "eu", "lost twice"),
+    ],
+    ids=["the placement", "the placement, by its path", "the lake", "neither"],
+)
+def test_an_error_names_what_it_is_about_and_a_placement_as_the_fleet_file_does(
+    placement: str, text: str, file: str, message: str
+) -> None:
+    at = f"/home/{placement}"
+    task = Task("eu", CLUSTER_ID, OBSERVED_AT, at, "/home/lake", named=placement)
+    (row,) = not_done(task, [Stage.DIFF], text).errors
+    assert (row["file"], row["message"]) == (file, message)
 
 
 WITHOUT = """

@@ -172,13 +172,19 @@ def not_done(task: Task, stages: Sequence[Stage], why: str) -> TaskDone:
 
 
 def _error_rows(work: Work, errors: Sequence[tuple[str, str]]) -> pa.Table:
+    """What could not be done, of the lake where a message names that, else of the placement, as it is named."""
     task = work.task
     named = task.named or task.placement
-    places = (task.placement, named, task.lake)
+
+    def file(text: str) -> str:
+        places = (p for p in (task.placement, named, task.lake) if p in text)
+        longest = max(places, key=len, default=named)  # a short name is in many texts by chance
+        return task.lake if longest == task.lake else named
+
     columns = {
         "stage": [stage for stage, _ in errors],
-        "file": [next((place for place in places if place in text), named) for _, text in errors],
-        "message": [text for _, text in errors],
+        "file": [file(text) for _, text in errors],
+        "message": [text.replace(task.placement, named) for _, text in errors],
     }
     return work.rows(ERRORS, columns)
 
