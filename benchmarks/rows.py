@@ -3,6 +3,7 @@
 Rows on real brokers are not here, since they need minutes and a quiet machine: benchmarks/README.md names them.
 """
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -48,7 +49,8 @@ Work = Callable[[], object]
 EXAMPLE = Path(__file__).parents[1] / "examples" / "move"
 REPLAN = (sys.executable, "-m", "replan")
 HOME = Path(tempfile.mkdtemp(prefix="replan-bench-"))
-"""Files of this process; it ends with one row."""
+"""Files of this process, which go with it; it ends with one row."""
+atexit.register(shutil.rmtree, HOME, ignore_errors=True)
 
 
 def fixed_work() -> None:

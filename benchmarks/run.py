@@ -1,10 +1,10 @@
 """What replan costs, row by row, each beside a fixed piece of work that is run in turns with it: `make bench`.
 
     python -m benchmarks.run                        # the table
-    python -m benchmarks.run --rows plan,tick       # rows whose names begin so
+    python -m benchmarks.run --rows replan make     # rows whose names begin so
     python -m benchmarks.run --save FILE.json       # and keep the figures, with the commit
     python -m benchmarks.run --against COMMIT       # name what is slower by a tenth than there; ends with 2
-    python -m benchmarks.run --profile 'plan' 10000 # where the time of one row goes
+    python -m benchmarks.run --profile rehearse 100 # where the time of one row goes
 
 A row at one size is a process of its own, so its peak of memory is its own; that of a whole process of replan is never
 shown below what this module takes, as Linux counts for a child what its parent had when it was started. CPU is that of
@@ -212,23 +212,23 @@ def tree_of(commit: str) -> Iterator[Path]:
         yield Path(folder)
 
 
-def main() -> int:
+def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", default="", help="beginnings of names, separated by commas")
+    parser.add_argument("--rows", nargs="+", default=[""], metavar="BEGINNING")
     parser.add_argument("--save", type=Path)
     parser.add_argument("--against", metavar="COMMIT")
     parser.add_argument("--one", nargs=2, metavar=("ROW", "SIZE"), help=argparse.SUPPRESS)
     parser.add_argument("--profile", nargs=2, metavar=("ROW", "SIZE"))
-    asked = parser.parse_args()
+    asked = parser.parse_args(words)
     by_name = {row.name: row for row in ROWS}
     if asked.one:
         print(json.dumps(asdict(measure(by_name[asked.one[0]], int(asked.one[1])))))
         return 0
     if asked.profile:
         return _profiled(by_name[asked.profile[0]], int(asked.profile[1]))
-    wanted = [row for row in ROWS if row.name.startswith(tuple(asked.rows.split(",")))]
+    wanted = _checked(asked)
     measured: list[Measured] = []
     worse: list[Compared] = []
     pairs = [(row, size) for row in wanted for size in row.sizes]
@@ -255,6 +255,21 @@ def main() -> int:
     return 2 if worse else 0
 
 
+def _checked(asked: argparse.Namespace) -> list[Row]:
+    """The rows that are asked for; ends with 1 where something cannot be done, before anything is measured."""
+    for beginning in asked.rows:
+        if not any(row.name.startswith(beginning) for row in ROWS):
+            names = ", ".join(repr(row.name) for row in ROWS)
+            sys.exit(f"--rows {beginning}: no row begins so; there are {names}")
+    if asked.save and not asked.save.parent.is_dir():
+        sys.exit(f"--save {asked.save}: there is no such folder")
+    if asked.against:
+        commit = ["git", "rev-parse", "--verify", "--quiet", f"{asked.against}^{{commit}}"]
+        if subprocess.run(commit, cwd=TOP, stdout=subprocess.DEVNULL, check=False).returncode:
+            sys.exit(f"--against {asked.against}: git knows no such commit")
+    return [row for row in ROWS if row.name.startswith(tuple(asked.rows))]
+
+
 def _turns(row: Row, size: int, tree: Path) -> Iterator[tuple[Measured, Measured]]:
     while True:
         yield measured_apart(row, size), measured_apart(row, size, tree)
@@ -269,4 +284,4 @@ def _profiled(row: Row, size: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,11 +1,13 @@
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from benchmarks.rows import ROWS
-from benchmarks.run import TURNS, Measured, compare, document, kept, measure, power, table
+from benchmarks.run import TURNS, Measured, compare, document, kept, main, measure, power, table
 
 TOP = Path(__file__).parents[2]
 
@@ -57,6 +59,21 @@ def test_a_row_runs_so_often_as_it_says_and_once_before() -> None:
     assert min(found.cpu) > 0
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--rows", "replan plan", "nosuch"], "--rows nosuch: no row begins so; there are "),
+        (["--against", "nosuch"], "--against nosuch: git knows no such commit"),
+        (["--save", "nosuch/a.json"], "--save nosuch/a.json: there is no such folder"),
+    ],
+)
+def test_what_cannot_be_measured_or_kept_is_said_before_anything_is(
+    words: Sequence[str], said: str
+) -> None:
+    with pytest.raises(SystemExit, match=f"^{said}"):  # a text ends with 1; 2 is what is slower
+        main(words)
+
+
 @pytest.mark.nightly
 @pytest.mark.command
 def test_the_table_ends_with_2_where_a_row_became_slower(tmp_path: Path) -> None:
@@ -65,9 +82,17 @@ def test_the_table_ends_with_2_where_a_row_became_slower(tmp_path: Path) -> None
     start = copy / "cli" / "replan" / "__main__.py"
     start.write_text("sum(range(20_000_000))\n" + start.read_text())
     command = [sys.executable, "-m", "benchmarks.run", "--rows", "replan --version"]
+    folder = tmp_path / "temporary"
+    folder.mkdir()
     done = subprocess.run(
-        [*command, "--against", "HEAD"], cwd=copy, capture_output=True, text=True, check=False
+        [*command, "--against", "HEAD"],
+        cwd=copy,
+        env={**os.environ, "TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2, done.stderr
+    assert list(folder.iterdir()) == []
     assert "| replan --version | 3 partitions |" in done.stdout
     assert "slower than HEAD: replan --version, 3 partitions: " in done.stdout
