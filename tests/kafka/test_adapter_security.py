@@ -17,7 +17,6 @@ from tests.commandline import replan
 from tests.http_servers import served
 from tests.kafka.harness import clients
 from tests.kafka.secured import SCRAM_WORD, Secured, word_of
-from tests.readings import rates_of
 
 from replan.applying.api import SavedRate
 from replan.errors import ClusterRefused, ClusterUnreachable
@@ -35,12 +34,9 @@ from replan.kafka.api import (
 from replan.model.api import (
     JOURNAL_TOPIC,
     LEADER_RATE,
-    Accepted,
     BrokerId,
     ConfigOperation,
     ConfigScope,
-    ConfigSource,
-    ConfigValue,
     ElectionType,
     Rejected,
     Snapshot,
@@ -83,18 +79,6 @@ def topics_of(snapshot: Snapshot) -> list[str]:
 def opened(secured: Secured, file: Path) -> KafkaControlPlane:
     """Connect as the file says."""
     return open_cluster(secured.bootstrap, file, timeout_seconds=10)
-
-
-def test_one_file_opens_the_cluster_to_both_clients(secured: Secured, tmp_path: Path) -> None:
-    with opened(secured, secured.properties(tmp_path, "boss", word_of("boss"))) as connected:
-        answers = connected.alter_configs([CHANGE])  # confluent-kafka
-        snapshot = connected.observe()  # kafka-python
-
-        assert answers == {(ConfigScope.BROKER, "1"): Accepted()}
-        assert "orders" in topics_of(snapshot)
-        assert rates_of(connected, 1) == {
-            1: {LEADER_RATE: ConfigValue("1000000", ConfigSource.BROKER)}
-        }
 
 
 def test_a_client_without_a_certificate_is_turned_away(secured: Secured, tmp_path: Path) -> None:

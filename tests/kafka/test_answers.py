@@ -170,16 +170,6 @@ def test_what_the_answer_to_a_change_leaves_out_has_no_known_outcome() -> None:
     assert isinstance(answers[ConfigScope.BROKER, "1"], OutcomeUnknown)
 
 
-def test_a_list_that_the_answer_leaves_out_has_no_known_outcome() -> None:
-    lists = {name: (ONE, BrokerId(2)) for name in (T0, T1)}
-    with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:
-        cluster.trouble.left_out.add("t00001")
-        answers = connected.reassign(lists, allow_replication_factor_change=True)
-
-    assert answers[T0] == Accepted()
-    assert isinstance(answers[T1], OutcomeUnknown)
-
-
 def test_lists_beyond_what_one_request_takes_are_all_answered() -> None:
     names = [TopicPartition("t00000", number) for number in range(LISTS_PER_REQUEST + 1)]
     with FakeCluster(Shape()) as cluster, open_cluster(cluster.bootstrap, None) as connected:

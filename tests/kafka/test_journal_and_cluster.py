@@ -33,11 +33,11 @@ pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]
 OTHER = ("--journal", "topic:other_journal")
 
 
-def made_again(site: Site, **settings: str) -> None:
+def made_again(site: Site) -> None:
     """What manages topics deletes the journal's and makes it again."""
     client = admin(site.cluster.bootstrap)
     client.delete_topics([JOURNAL_TOPIC])[JOURNAL_TOPIC].result(20)
-    wanted = NewTopic(JOURNAL_TOPIC, 1, 3, config={"cleanup.policy": "compact"} | settings)
+    wanted = NewTopic(JOURNAL_TOPIC, 1, 3, config={"cleanup.policy": "compact"})
 
     def again() -> bool:
         try:
@@ -102,22 +102,6 @@ def test_a_journal_topic_that_is_made_again_keeps_what_its_owner_knows(
     assert "was deleted while it was in use; it was written again" in said
     release(bob)
     bob.replan("resume", *SETTLE, wanted=0)
-    site.stands_as_declared()
-
-
-def test_one_that_would_lose_it_ends_the_process_with_everything_written(
-    site: Site, machine: Callable[[str], Machine]
-) -> None:
-    ann, bob = machine("ann"), machine("bob")
-    with ann.started(*begin(ann, site)) as applying:
-        copying(site)
-        made_again(site, **{"cleanup.policy": "delete"})
-        _, said = applying.communicate(timeout=120)
-    if applying.returncode == 1:  # else its owner was faster, and made it as it should be
-        assert "cleanup.policy is delete" in said
-        bob.replan("resume", *SETTLE, wanted=1)
-        configure(site, "topics", JOURNAL_TOPIC, "cleanup.policy=compact")
-        bob.replan("resume", *SETTLE, wanted=0)
     site.stands_as_declared()
 
 

@@ -4,7 +4,6 @@ Each machine has a folder, a home and a user of its own; the second knows nothin
 dead after 60 s if nobody releases it, and for 85 s a request of the process before may still arrive: these tests wait.
 """
 
-import json
 import os
 import re
 import signal
@@ -73,27 +72,6 @@ def release(user: Machine) -> None:
     """Take the lock away, rather than watch it for a minute."""
     shown, _ = user.replan("lock", "show", wanted=0)
     user.replan("lock", "release", shown.split()[1], "--reason", "it hangs", wanted=0)
-
-
-@pytest.mark.nightly
-def test_killed_on_one_machine_it_is_resumed_on_another_with_the_address_alone(
-    site: Site, machine: Callable[[str], Machine]
-) -> None:
-    ann, bob = machine("ann"), machine("bob")
-    with load_on(site) as load, ann.started(*begin(ann, site)) as applying:
-        copying(site)
-        kill(applying)
-        assert "ann@" in bob.replan("status", wanted=2)[0]
-        release(bob)
-        bob.replan("resume", *SETTLE, wanted=0)
-        account = load.close()
-    assert account.errors == ()
-    site.stands_as_declared()
-    shown = json.loads(bob.replan("journal", "show", "--format", "json", wanted=0)[0])
-    assert [a["status"] for a in shown["applications"]] == ["closed"]
-    assert shown["applications"][0]["owner"].startswith("ann@")
-    assert shown["open"] == []
-    bob.replan("resume", wanted=1)
 
 
 def test_a_stopped_process_that_was_taken_over_sends_nothing_when_it_continues(

@@ -8,6 +8,7 @@ none seeing another. Codes are Kafka's; 0 is success.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
+from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
@@ -126,7 +127,7 @@ class Arena(Closing):
         """Say in which of a broker's log directories its replica lies (AssignReplicasToDirs)."""
         topic, index = partition
         known = self._known(broker)
-        answer = self._controller.controller.ask(
+        answer = self._ask(
             "AssignReplicasToDirs",
             BrokerId=known.id,
             BrokerEpoch=known.epoch,
@@ -155,6 +156,10 @@ class Arena(Closing):
         for broker in brokers:
             self._controller.unregister(self._names.real_id(broker))
 
+    def _ask(self, request: str, **fields: Any) -> Any:
+        """What the controller answers."""
+        return self._controller.controller.ask(request, **fields)
+
     # --- topics
 
     def create_topic(
@@ -168,7 +173,7 @@ class Arena(Closing):
         Raises:
             Refused: with Kafka's code, such as 39 for an assignment that cannot be.
         """
-        answer = self._controller.controller.ask(
+        answer = self._ask(
             "CreateTopics",
             timeoutMs=TIMEOUT_MS,
             Topics=[
@@ -193,7 +198,7 @@ class Arena(Closing):
         self, topic: str, count: int, assignments: Sequence[Sequence[int]]
     ) -> Answer:
         """Ask for `count` partitions in all, the additional ones on `assignments`."""
-        answer = self._controller.controller.ask(
+        answer = self._ask(
             "CreatePartitions",
             TimeoutMs=TIMEOUT_MS,
             Topics=[
@@ -225,7 +230,7 @@ class Arena(Closing):
     def _configure(
         self, resource: int, name: str, key: str, value: str | None, operation: ConfigOperation
     ) -> Answer:
-        answer = self._controller.controller.ask(
+        answer = self._ask(
             "IncrementalAlterConfigs",
             Resources=[
                 {
@@ -251,7 +256,7 @@ class Arena(Closing):
 
         The guard, AllowReplicationFactorChange, is understood from 4.1 on (KIP-860).
         """
-        answer = self._controller.controller.ask(
+        answer = self._ask(
             "AlterPartitionReassignments",
             TimeoutMs=TIMEOUT_MS,
             Topics=[
@@ -281,7 +286,7 @@ class Arena(Closing):
     def elect(self, election: Election, *partitions: Partition) -> dict[Partition, Answer]:
         """Hold elections (ElectLeaders)."""
         topics = sorted({topic for topic, _ in partitions})
-        answer = self._controller.controller.ask(
+        answer = self._ask(
             "ElectLeaders",
             ElectionType=election,
             TimeoutMs=TIMEOUT_MS,
@@ -314,7 +319,7 @@ class Arena(Closing):
         if now.leader < 0:
             raise ValueError(f"{topic}-{index} has no leader that could change its ISR")
         leader = self._controller.broker(self._names.real_id(now.leader))
-        answer = self._controller.controller.ask(
+        answer = self._ask(
             "AlterPartition",
             BrokerId=leader.id,
             BrokerEpoch=leader.epoch,
@@ -377,7 +382,7 @@ class Arena(Closing):
             if self._controller.is_registered(self._names.real_id(broker)):
                 self.unregister(broker)
         names = [{"Name": self._names.real_name(topic)} for topic in self._topics]
-        self._controller.controller.ask("DeleteTopics", Topics=names, TimeoutMs=TIMEOUT_MS)
+        self._ask("DeleteTopics", Topics=names, TimeoutMs=TIMEOUT_MS)
 
     def real_id(self, broker: int) -> int:
         """The id by which the controller knows an arena's broker."""

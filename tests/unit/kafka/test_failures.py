@@ -82,6 +82,7 @@ REFUSED = [
     (ALTER_REASSIGNMENTS, SaslAuthenticationFailedError("bad password")),
     (DESCRIBE_PARTITIONS, IncompatibleBrokerVersion("no such api")),
     (ALTER_REASSIGNMENTS, for_code(42)("odd")),
+    (LIST_REASSIGNMENTS, for_code(114)("not a broker")),
 ]
 
 
@@ -120,13 +121,4 @@ def test_what_a_broker_says_of_its_own_objects_is_left_out() -> None:
     )
     assert answer(31, told) == Rejected(
         31, "CLUSTER_AUTHORIZATION_FAILED", "the request is not authorized."
-    )
-
-
-def test_a_controllers_listener_is_named_with_the_way_out() -> None:
-    said = str(explained_refusal(LIST_REASSIGNMENTS, for_code(114)("not a broker")))
-
-    assert said == (
-        "a controller listens there, no broker: MISMATCHED_ENDPOINT_TYPE (114): not a broker\n"
-        "  name a broker's listener in --bootstrap-server"
     )

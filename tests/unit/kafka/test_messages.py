@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kafka.errors import BrokerResponseError
 from kafka.protocol.admin import (
     DescribeClusterResponse,
     DescribeLogDirsResponse,
@@ -163,11 +162,6 @@ def test_rows_of_different_shapes_are_read_one_after_another() -> None:
     assert lists["last_known_elr"] == [[], [], [3], [], [], [], []]
 
 
-def test_a_page_says_where_the_next_one_begins() -> None:
-    assert page(topic("orders", [1]), cursor=("orders", 1)).next == ("orders", 1)
-    assert page(topic("orders", [1])).next is None
-
-
 def test_a_topic_that_a_page_cuts_in_two_is_one_topic() -> None:
     columns = columns_of(page(topic("orders", [1], [2])), page(topic("orders", [3], first=2)))
 
@@ -182,16 +176,6 @@ def test_a_topic_that_is_not_there_is_no_topic(code: int) -> None:
     gone.error_code = code
 
     assert columns_of(page(topic("orders", [1]), gone)).names == ["orders"]
-
-
-@pytest.mark.parametrize("code", [17, -1])
-def test_a_topic_with_an_error_makes_a_page_fail(code: int) -> None:
-    gone = topic("gone")
-    gone.error_code = code
-
-    with pytest.raises(BrokerResponseError, match="topic gone") as raised:
-        page(topic("orders", [1]), gone)
-    assert raised.value.errno == code
 
 
 def test_what_runs_comes_from_the_controllers_list_as_a_whole() -> None:
@@ -360,11 +344,3 @@ def test_before_that_members_that_nobody_lists_count_as_fenced() -> None:
         2: Broker(BrokerId(2)),
         7: Broker(BrokerId(7), None, fenced=True),
     }
-
-
-def test_before_that_one_that_was_listed_is_fenced_and_keeps_its_rack() -> None:
-    before = {BrokerId(8): Broker(BrokerId(8), "c")}
-
-    assert with_members(described_brokers(described(1)), [], before)[BrokerId(8)] == Broker(
-        BrokerId(8), "c", fenced=True
-    )
