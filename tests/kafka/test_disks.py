@@ -63,6 +63,7 @@ def reassign(plane: KafkaControlPlane, name: TopicPartition, *ids: int) -> None:
     assert answers == {name: Accepted()}
 
 
+@pytest.mark.nightly  # what is read of it is held in tests/unit/kafka/test_messages.py
 def test_a_broker_loses_a_disk_goes_on_and_gets_another_one(
     cluster: Cluster, plane: KafkaControlPlane
 ) -> None:

@@ -219,6 +219,7 @@ def test_with_three_controllers_one_may_die(
     assert len(cluster.pids) == 1
 
 
+@pytest.mark.nightly  # by day Python itself is killed, which leaves more
 def test_nothing_is_left_when_a_cluster_closes(
     kafka_cluster: Callable[..., Cluster], layout: Layout
 ) -> None:

@@ -162,6 +162,15 @@ def test_rows_of_different_shapes_are_read_one_after_another() -> None:
     assert lists["last_known_elr"] == [[], [], [3], [], [], [], []]
 
 
+def test_a_replica_that_is_offline_on_a_live_broker_has_lost_its_disk() -> None:
+    lost = topic("orders", [3, 7])
+    lost.partitions = [row(0, [3, 7], [3], offline_replicas=[7])]
+    found = columns_of(page(topic("clicks", [1], [2])), page(lost))
+
+    assert found.offline({1, 2, 3, 7}) == {TopicPartition("orders", 0): (7,)}
+    assert found.offline({1, 2, 3}) == {}
+
+
 def test_a_topic_that_a_page_cuts_in_two_is_one_topic() -> None:
     columns = columns_of(page(topic("orders", [1], [2])), page(topic("orders", [3], first=2)))
 
