@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 from tests.builders import listed_leader, move, placement, snapshot, state
 from tests.goldens import check_cases
 from tests.strategies import BROKERS, fleetlets, replica_lists
+from tests.unit.snapshots.strategies import broken
 
 from replan.errors import BadFile
 from replan.model.api import BrokerId, MoveThrottle, SideRates, TopicPartition
@@ -298,24 +298,6 @@ def test_what_no_plan_has_is_said_with_its_place() -> None:
     for path, value in WRONG:
         told.append((f"{'.'.join(map(str, path))} = {json.dumps(value)}", wrong(path, value)))
     check_cases(Path(__file__).parent / "goldens" / "wrong-plans.txt", told)
-
-
-@st.composite
-def broken(draw: st.DrawFn, node: Any) -> Any:
-    """A document with one thing in it taken away or replaced."""
-    junk: st.SearchStrategy[Any] = st.sampled_from(
-        [None, -1, 1.5, "x", [], {}, [[]], True, {"a": []}]
-    )
-    if not isinstance(node, dict | list) or not node or draw(st.integers(0, 5)) == 0:
-        return draw(junk)
-    keys = list(node) if isinstance(node, dict) else list(range(len(node)))
-    key = draw(st.sampled_from(keys))
-    copy = node.copy()
-    if draw(st.integers(0, 5)) == 0:
-        del copy[key]
-    else:
-        copy[key] = draw(broken(node[key]))
-    return copy
 
 
 @given(st.data())
