@@ -30,18 +30,6 @@ def change(folder: Path, policy: str = ALL) -> None:
     (folder / "placement.yaml").write_text((DEMO / "placement.yaml").read_text() + policy)
 
 
-def test_a_merged_change_is_applied_by_one_round_and_the_next_one_rests(folder: Path) -> None:
-    checked("reconcile", "--once", *TO, folder=folder)
-    change(folder)
-    done = checked("reconcile", "--once", *TO, folder=folder)
-    assert "round 1 done" in done.stderr
-    assert done.stderr.count("at rest.") == 1  # at the end
-    checked("plan", *TO, folder=folder)
-    again = checked("reconcile", "--once", "--log-format", "json", *TO, folder=folder)
-    lines = [json.loads(line) for line in again.stderr.splitlines()]
-    assert [line["state"] for line in lines if line["event"] == "state"][-1] == "at-rest"
-
-
 def test_without_a_policy_it_reports_and_proposes(folder: Path) -> None:
     checked("reconcile", "--once", *TO, folder=folder)
     change(folder, policy="")

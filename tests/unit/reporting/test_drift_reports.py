@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.builders import brokers, listed_leader, placement, snapshot, state
-from tests.goldens import check
+from tests.goldens import check, check_cases
 from tests.unit.reporting.rendered import drift_markdown, drift_page
 
 from replan.model.api import BrokerId, StandingThrottles, ThrottledReplicas, Where, replicas
@@ -163,44 +163,29 @@ def test_a_throttle_that_is_to_stay_is_one_difference_in_every_form() -> None:
 def test_no_drift() -> None:
     none = no_drift()
     assert none.drift.none
-    assert render_drift(none) == "No drift, as of 2026-11-21T03:00:00Z.\n"
     assert json.loads(render_drift_json(none))["drift"] is False
     assert drift_markdown(none).splitlines()[1].startswith("## replan drift: ")
     samples = render_drift_prometheus(none, seconds_of)
     assert set(re.findall(r'class="([a-z-]+)"} (\d+)', samples)) == {(c, "0") for c in DriftClass}
 
 
-def test_what_is_on_its_way_is_no_drift_and_is_counted() -> None:
-    converging = drift_report(
-        placement({"orders": [[1, 4]]}),
-        snapshot([state([1, 4, 2], [1, 2], adding=[4], removing=[2])]),
-    )
-    assert converging.drift.none
-    assert render_drift(converging).startswith(
-        "1 partition on the way to the declared list.\nNo drift"
-    )
-
-
-def test_a_failure_in_progress_is_not_the_operators_drift() -> None:
-    asked = placement({"orders": [[1, 2, 3]]})
-    down = drift_report(
-        asked, snapshot([state([4, 2, 3], [2, 3], leader=2)], registered=brokers(5, fenced=[4]))
-    )
-    assert [c.drift_class for c in down.drift.differences] == [DriftClass.FAILURE]
-    assert down.tally()[DriftClass.OPERATOR] == 0
-    text = render_drift(down)
-    assert text.startswith("Because brokers are down or out of sync; ")
-    assert "Other replicas" not in text
-
-
-def test_replicas_in_the_elr_can_be_elected_too() -> None:
+def small() -> Iterator[tuple[str, str]]:
+    """Reports of one thing each, with the topics that no entry names."""
+    listed = placement({"orders": [[1, 2, 3]]})
+    down = state([4, 2, 3], [2, 3], leader=2)
     eligible = replace(state([1, 2, 3], [1]), elr=(BrokerId(2),))
     alone = replace(state([1, 2, 3], [1], partition=1), elr=())
-    report = drift_report(placement(), snapshot([eligible, alone]))
-    assert report.electable.partitions == {1: 1, 2: 1}
-    assert (report.electable.at_risk, list(map(str, report.electable.named))) == (1, ["orders-1"])
-    line = "1 partition with at most one electable replica (ISR or ELR): orders-1.\n"
-    assert line in render_drift(report)
+    for title, report in (
+        ("nothing", no_drift()),
+        ("on its way", drift_report(listed, snapshot([state([1, 2, 3], [1, 2], adding=[3])]))),
+        ("a failure", drift_report(listed, snapshot([down], registered=brokers(5, fenced=[4])))),
+        ("who could lead", drift_report(placement(), snapshot([eligible, alone]))),
+    ):
+        yield title, render_drift(report, unmanaged=True)
+
+
+def test_each_small_report_is_as_the_golden_file_has_it() -> None:
+    check_cases(GOLDENS / "drift-cases.txt", small())
 
 
 @given(st.lists(st.tuples(SOME, SOME, SOME), max_size=6))
