@@ -79,6 +79,18 @@ def test_a_second_signal_waits_for_no_file(tmp_path: Path) -> None:
         (tmp_path / "nobody-writes-it").open("w").close()
 
 
+def test_one_that_is_not_written_in_time_at_the_end_has_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "nobody-writes-it")
+    out = tmp_path / "out"
+    with Proposals(out, [tmp_path / "nobody-writes-it"], last_seconds=0.2) as proposals:
+        proposals.propose(proposal(tmp_path, 5, {"orders": {0: (1, 2, 4)}}))
+    assert proposals.failed == 1
+    assert capsys.readouterr().err == f"note: --proposals: {out}: not written within 0.2 s\n"
+    (tmp_path / "nobody-writes-it").open("w").close()
+
+
 def named(of: Proposal, name: str) -> Proposal:
     return Proposal(of.placement, of.snapshot, replace(of.plan, cluster_name=name), of.lists)
 

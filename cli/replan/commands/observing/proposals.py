@@ -84,10 +84,12 @@ class Proposals:
         folder: Path,
         files: Sequence[Path],
         retry_seconds: float = PROPOSAL_RETRY_SECONDS,
+        last_seconds: float = LAST_PROPOSAL_SECONDS,
         *,
         once: bool = False,
     ) -> None:
-        self._folder, self._files, self._retry_seconds = folder, files, retry_seconds
+        self._folder, self._files = folder, files
+        self._retry_seconds, self._last_seconds = retry_seconds, last_seconds
         self._again = "" if once else "; it is tried again every minute"
         self._changed = Condition()
         self._latest: Proposal | None = None
@@ -117,7 +119,10 @@ class Proposals:
         with self._changed:
             self._ends = True
             self._changed.notify_all()
-        self._thread.join(LAST_PROPOSAL_SECONDS)
+        self._thread.join(self._last_seconds)
+        if self._thread.is_alive():
+            self.failed += 1
+            note(f"note: --proposals: {self._folder}: not written within {self._last_seconds:g} s")
 
     def propose(self, proposal: Proposal) -> None:
         """Write this, soon; one that was not begun is left out for it."""
