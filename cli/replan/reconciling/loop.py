@@ -129,7 +129,7 @@ class LoopSettings(Struct, frozen=True, kw_only=True):
 _Opened = TypeVar("_Opened")
 
 
-def once_reachable(
+def when_reachable(
     connect: Callable[[], _Opened],
     observer: Observer,
     settings: LoopSettings,

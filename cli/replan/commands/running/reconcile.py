@@ -97,7 +97,7 @@ def reconcile(
     from replan.commands.frame.signals import asked_to_stop
     from replan.commands.shared.journals import owner
     from replan.commands.shared.rates import chosen_rates
-    from replan.reconciling.loop import Loop, LoopSettings, once_reachable
+    from replan.reconciling.loop import Loop, LoopSettings, when_reachable
 
     given = [] if git is not None else placement_files(files, cluster)
     if git is not None and files:
@@ -125,7 +125,7 @@ def reconcile(
         connection = (
             connect()
             if once
-            else once_reachable(connect, observer, settings, time.time, time.sleep)
+            else when_reachable(connect, observer, settings, time.time, time.sleep)
         )
         stop = asked_to_stop(connection.interrupt, note)
 
