@@ -64,9 +64,8 @@ def folder(folder: Path) -> Path:
 
 
 @pytest.mark.command
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_no_process_is_left_behind(folder: Path, number: signal.Signals) -> None:
-    """^C reaches all processes of a terminal; SIGKILL this one alone."""
+def test_no_process_is_left_behind_by_an_interrupt(folder: Path) -> None:
+    """^C reaches all processes of a terminal."""
     arguments = ("rehearse", "plan.json", "--snapshot", "cluster.json", "--runs", "100000")
     with subprocess.Popen(
         [sys.executable, "-m", "replan", *arguments],
@@ -84,18 +83,42 @@ def test_no_process_is_left_behind(folder: Path, number: signal.Signals) -> None
             started = [pid for pid in _children(process.pid) if "spawn_main" in _command_line(pid)]
             assert len(started) == (cores() if cores() > 1 else 0)
             assert all(_blocks_interrupts(pid) for pid in started)
-            if number is signal.SIGINT:
-                os.killpg(process.pid, number)
-            else:
-                process.kill()
+            os.killpg(process.pid, signal.SIGINT)
             out, err = process.communicate(timeout=LIMIT_SECONDS)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == (130 if number is signal.SIGINT else -number)
+    assert process.returncode == 130
     assert out == ""
     assert "Traceback" not in err
     assert not [pid for pid in started if "spawn_main" in _command_line(pid)]
+
+
+KILLED = """
+import os, signal, time
+from replan.workers import WorkerPool
+
+with WorkerPool(time.sleep) as pool:
+    worker = pool.start()
+    worker.give(0)
+    worker.take()
+    worker.give(10_000)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_worker_ends_in_the_middle_of_its_work_when_its_parent_is_killed() -> None:
+    """Whoever is left keeps the outputs open, so that this one would wait for them."""
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_SECONDS,
+    )
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, ""), done.stderr
+    assert "Traceback" not in done.stderr  # Python's own tracker of resources notices a kill
 
 
 def _children(pid: int) -> list[int]:
