@@ -300,7 +300,6 @@ def lab(
     schedule: Schedule = (),
     version: str = "4.3",
     registered: Sequence[Broker] | None = None,
-    watch: Callable[[Simulation], None] | None = None,
     journal: Journal | None = None,
     settings: Settings | None = None,
     remember: Collection[TopicPartition] = (),
@@ -313,7 +312,6 @@ def lab(
         simulation(states, version, registered, unclean=unclean, log_dirs=log_dirs),
         clock,
         schedule=schedule,
-        watch=watch,
     )
     return Lab(
         plane,
