@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.builders import CLUSTER_ID, HERE, brokers, placement, ruled, snapshot, state
+from tests.goldens import check_cases
 from tests.readings import find_drift
 
 from replan.errors import BadPlacement, WrongCluster
@@ -41,73 +42,40 @@ def test_the_cluster_that_is_named_is_taken() -> None:
     assert make_plan(placement(cluster_id=CLUSTER_ID), SEEN).empty
 
 
-def test_an_unknown_topic_is_named_once_with_its_place() -> None:
-    assert complaint(placement({"clicks": [[1], [2]]})) == [
-        (
-            "placement.yaml:2:3: topic clicks does not exist in the cluster; create it first, or take it out of "
-            "`assignments`"
-        )
-    ]
+MISTAKES: list[tuple[str, Placement]] = [
+    ("a topic that is not there, once", placement({"clicks": [[1], [2]]})),
+    (
+        "one whose leaders go by a rule, too",
+        placement(
+            {"nope": {0: [1, 2, 3]}},
+            leader_rules={"nope": LeaderRule(HERE, "nope", balanced=True)},
+        ),
+    ),
+    ("brokers that are not registered", placement({"orders": [[1, 2, 9], [7, 8, 1]]})),
+    ("a partition that is not there", placement({"orders": {0: [1, 2, 3], 2: [1, 2, 3]}})),
+    (
+        "preferred leaders that are no replicas, and of partitions that are not there",
+        placement(
+            {"orders": {0: [1, 2, 4]}},
+            leaders={"orders-0": 3, "orders-1": 4, "orders-7": 1, "x-0": 1},
+        ),
+    ),
+    (
+        "a throttle of a broker that is not registered",
+        placement(throttle=MoveThrottle(10**6, {BrokerId(9): 10**5, BrokerId(1): None})),
+    ),
+]
 
 
-def test_so_is_one_whose_leaders_go_by_a_rule() -> None:
-    asked = placement(
-        {"nope": {0: [1, 2, 3]}},
-        leader_rules={"nope": LeaderRule(HERE, "nope", balanced=True)},
-    )
-    named = [line.partition(";")[0] for line in complaint(asked)]
-    assert named == [
-        f"placement.yaml:{at}: topic nope does not exist in the cluster" for at in ("2:3", "9:3")
-    ]
-
-
-def test_unknown_brokers_are_named_with_those_that_are_known() -> None:
-    asked = placement({"orders": [[1, 2, 9], [7, 8, 1]]})
-    assert complaint(asked) == [
-        "placement.yaml:3:5: orders-0: broker 9 is not registered in the cluster; registered: 1-5",
-        "placement.yaml:4:5: orders-1: broker 7, 8 is not registered in the cluster; registered: 1-5",
-    ]
+def test_each_mistake_is_said_with_its_place_and_the_way_out() -> None:
+    """In `goldens/mistakes.txt`."""
+    told = [(title, "\n".join(complaint(asked))) for title, asked in MISTAKES]
+    check_cases(Path(__file__).parent / "goldens" / "mistakes.txt", told)
 
 
 def test_a_fenced_broker_is_not_unknown() -> None:
     seen = snapshot([state([1, 2, 3])], registered=brokers(5, fenced=[4]))
     assert make_plan(placement({"orders": [[1, 2, 4]]}), seen).moves
-
-
-def test_an_unknown_partition_is_named_with_the_count_and_the_price_of_adding_it() -> None:
-    asked = placement({"orders": {0: [1, 2, 3], 2: [1, 2, 3]}})
-    assert complaint(asked) == [
-        (
-            "placement.yaml:4:5: orders-2 does not exist: the topic has 2 partitions, counted from 0. Take it out, or "
-            "add partitions (keys then map to other partitions, and it cannot be undone): declare all of them in the "
-            "list form"
-        )
-    ]
-
-
-def test_a_preferred_leader_must_be_in_the_list_that_it_shall_lead() -> None:
-    asked = placement(
-        {"orders": {0: [1, 2, 4]}}, leaders={"orders-0": 3, "orders-1": 4, "orders-7": 1, "x-0": 1}
-    )
-    assert complaint(asked) == [
-        (
-            "placement.yaml:101:5: broker 3 is no replica of orders-0, whose list is [1, 2, 4]; "
-            "name one of them, or change the list under `assignments`"
-        ),
-        (
-            "placement.yaml:102:5: broker 4 is no replica of orders-1, whose list is [2, 3, 1]; "
-            "name one of them, or change the list under `assignments`"
-        ),
-        "placement.yaml:103:5: orders-7 does not exist in the cluster",
-        "placement.yaml:104:5: x-0 does not exist in the cluster",
-    ]
-
-
-def test_a_throttle_of_an_unknown_broker_is_named() -> None:
-    asked = placement(throttle=MoveThrottle(10**6, {BrokerId(9): 10**5, BrokerId(1): None}))
-    assert complaint(asked) == [
-        "placement.yaml:309:7: broker 9 is not registered in the cluster; registered: 1-5"
-    ]
 
 
 ELSEWHERE = """\

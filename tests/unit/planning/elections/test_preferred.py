@@ -1,7 +1,7 @@
-"""Which preferred elections are planned, which need none, and why the others are refused."""
+"""Why preferred elections are refused, and what is selected; which are planned, and need none, scenarios say."""
 
 import pytest
-from tests.builders import brokers, listed_leader, placement, snapshot, state
+from tests.builders import brokers, placement, snapshot, state
 
 from replan.errors import BadUsage, WrongCluster
 from replan.model.api import (
@@ -19,8 +19,6 @@ from replan.planning.api import (
     PreferredElections,
     RefusalRule,
     Selection,
-    StandaloneElection,
-    WarningKind,
     dumps,
     loads,
     preferred_elections,
@@ -54,29 +52,6 @@ def found(selection: Selection, seen: Snapshot = SEEN, **more: object) -> Prefer
 
 def of_orders(*numbers: int) -> tuple[TopicPartition, ...]:
     return tuple(TopicPartition("orders", number) for number in numbers)
-
-
-def test_only_what_another_replica_leads_is_asked_for() -> None:
-    moves = found(ALL).plan.moves
-    assert [m.partition for m in moves] == [
-        TopicPartition("__consumer_offsets", 0),
-        *of_orders(1),
-        TopicPartition("payments", 0),
-    ]
-    assert {m.election for m in moves} == {StandaloneElection.PREFERRED}
-    assert all(m.is_leader_only and m.elect for m in moves)
-
-
-def test_what_its_preferred_replica_leads_needs_none_and_is_counted() -> None:
-    elections = found(Selection(topics=("orders",)))
-    assert elections.not_needed == of_orders(0)
-    [warning] = elections.plan.warnings
-    assert (warning.kind, warning.facts["count"]) == (WarningKind.ELECTION_NOT_NEEDED, 1)
-
-
-def test_of_all_partitions_those_that_need_none_are_only_counted() -> None:
-    elections = found(ALL)
-    assert (elections.not_needed, elections.at_rest, elections.plan.warnings) == ((), 1, ())
 
 
 def test_each_refusal_says_why() -> None:
@@ -113,14 +88,6 @@ def test_a_pattern_means_internal_topics_only_where_it_says_so() -> None:
 def test_a_topic_that_is_not_there_is_an_error() -> None:
     with pytest.raises(BadUsage, match="--topic typo"):
         found(Selection(topics=("typo",)))
-
-
-def test_a_broker_on_the_leader_blacklist_is_not_elected() -> None:
-    declared = placement(blacklist=[listed_leader(2, topics=("pay*",))])
-    elections = found(ALL, declared=declared)
-    listed = [r for r in elections.plan.refusals if r.rule is RefusalRule.LEADER_BLACKLISTED]
-    assert [r.partition.topic for r in listed] == ["payments"]
-    assert [m.partition.topic for m in elections.plan.moves] == ["__consumer_offsets", "orders"]
 
 
 def test_the_limits_of_the_placement_hold() -> None:
