@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from replan.kafka.client_properties import client_properties, principal_of
 from replan.kafka.clock import SystemClock
 from replan.kafka.reads import brokers, log_dirs, logs
-from replan.kafka.reads.look import EarlierLooks, observe, read_look
+from replan.kafka.reads.look import observe, read_look
 from replan.kafka.reads.patience import Reads
 from replan.kafka.wire.wire import Wire, connect
 from replan.kafka.writes import alter, move_logs, reassign, send_create_partitions, send_elections
@@ -54,7 +54,6 @@ class KafkaControlPlane:
         self._principal = principal
         self.journal = journal
         """The journal topic of a name."""
-        self._earlier = EarlierLooks()
 
     def cluster_id(self) -> str:
         """The cluster's id."""
@@ -90,13 +89,15 @@ class KafkaControlPlane:
 
     def look(self, wanted: Wanted) -> Look:
         """What is wanted, in one round of requests."""
-        return read_look(self._reads, wanted, self._earlier)
+        return read_look(self._reads, wanted)
 
     def log_dirs(self) -> Sequence[LogDir]:
         """The log directories of the live brokers that answer."""
         brokers.ask_brokers(self._reads)
         by_broker = log_dirs.directories_of(self._reads, self._wire.addresses.keys())
-        self._earlier.cordoned |= {b: log_dirs.all_cordoned(of) for b, of in by_broker.items()}
+        self._reads.earlier.cordoned |= {
+            b: log_dirs.all_cordoned(of) for b, of in by_broker.items()
+        }
         return tuple(log_dirs.log_dirs_in(by_broker))
 
     def log_ends(

@@ -80,9 +80,9 @@ def registered_brokers(
     """With the brokers that no list names (`with_members`), but for those that the controller does not know."""
     registered = with_members(listed, members, listed_before)
     missing = sorted(registered.keys() - listed.keys())
-    if not listed or VALIDATE_LISTS in reads.denied:
+    if not listed or VALIDATE_LISTS in reads.earlier.denied:
         return registered
-    now, told = reads.clock.now(), reads.registrations
+    now, told = reads.clock.now(), reads.earlier.registrations
     for broker in [b for b, (_, at) in told.items() if b in listed or now - at >= _PROBED_SECONDS]:
         del told[broker]
     unknown = [b for b in missing if b not in told]
@@ -138,7 +138,7 @@ def _unregistered(
         return None
     codes = {told.name: told.error_code for told in answer.topics}
     if codes[_PROBE] == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-        reads.denied.add(VALIDATE_LISTS)
+        reads.earlier.denied.add(VALIDATE_LISTS)
     if codes[_PROBE] in {
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
         ErrorCode.INVALID_REPLICA_ASSIGNMENT,

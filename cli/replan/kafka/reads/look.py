@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from kafka.errors import KafkaError
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from replan.errors import ClusterRefused
@@ -32,7 +31,6 @@ from replan.kafka.reads.log_dirs import (
     tells_cordoned,
 )
 from replan.kafka.reads.partitions import (
-    PAGE,
     Page,
     PartitionColumns,
     pages,
@@ -56,27 +54,15 @@ BROKER_ANSWER_SECONDS = 3.0
 time although some broker is silent."""
 
 
-class EarlierLooks(Struct):
-    """What earlier looks of this process found, and the next ones need."""
-
-    brokers: dict[BrokerId, Broker] = field(default_factory=dict)
-    """As they were listed last: before 4.1 a fenced broker is not listed any more."""
-    partitions: dict[str, int] = field(default_factory=dict)
-    """How many partitions each topic has."""
-    page: int = PAGE
-    """How many rows brokers give at once, as far as is known."""
-    cordoned: dict[BrokerId, bool] = field(default_factory=dict)
-    """Whether all directories of a broker were cordoned when it was asked last."""
-
-
-def read_look(reads: Reads, wanted: Wanted, earlier: EarlierLooks) -> Look:
+def read_look(reads: Reads, wanted: Wanted) -> Look:
     """Read what is wanted, once; only a failure that shows at once is tried again.
 
     Raises:
         ClusterUnreachable: no broker answers within the time of one request.
         ClusterRefused: a broker says no to a whole request.
     """
-    rows = partitions_questions(reads, wanted.partitions, earlier.partitions, earlier.page)
+    earlier = reads.earlier
+    rows = partitions_questions(reads, wanted.partitions)
     settings = configs.topics_questions(reads, wanted.topics)
     of_home = [running_question(reads), *rows, cluster_question(), *settings]
     questions = _questions(reads, wanted)
@@ -93,15 +79,13 @@ def read_look(reads: Reads, wanted: Wanted, earlier: EarlierLooks) -> Look:
             earlier.partitions |= {t.name: t.count for t in page.topics if not t.hidden}
         elif was_cut(question, page):
             earlier.page = page.rows
-            return read_look(reads, wanted, earlier)
+            return read_look(reads, wanted)
     told, silent = _told(questions, of_brokers)
     settings_of = {t: of_topic for answer in told_settings for t, of_topic in answer.items()}
     partitions, unclear = agreeing(states(pages, wanted.partitions), listed)
     members = {m for state in partitions.values() for m in state.replicas} | set(wanted.registered)
     earlier.cordoned |= told["cordons"]
-    earlier.brokers = _brokers(
-        reads, brokers.note_addresses(reads.wire, described), members, earlier
-    )
+    earlier.brokers = _brokers(reads, brokers.note_addresses(reads.wire, described), members)
     return Look(
         brokers=earlier.brokers,
         running=listed,
@@ -128,10 +112,9 @@ def _forbidden(
     return unread | hidden
 
 
-def _brokers(
-    reads: Reads, described: Any, members: Collection[BrokerId], earlier: EarlierLooks
-) -> dict[BrokerId, Broker]:
+def _brokers(reads: Reads, described: Any, members: Collection[BrokerId]) -> dict[BrokerId, Broker]:
     """The brokers as they are listed now; cordons are those that were read last."""
+    earlier = reads.earlier
     by_id = brokers.described_brokers(described)
     if not brokers.tells_fenced(described):
         by_id = brokers.registered_brokers(reads, by_id, members, earlier.brokers)

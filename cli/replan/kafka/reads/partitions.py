@@ -152,13 +152,9 @@ def _rows_question(
     return Question(DESCRIBE_PARTITIONS, message, partitions_described)
 
 
-def partitions_questions(
-    reads: Reads, wanted: Collection[TopicPartition], counts: Mapping[str, int], page: int
-) -> list[Question]:
-    """The questions for some partitions; `counts` has how many partitions topics are known to have.
-
-    `page`: how many rows brokers give at once, as far as is known.
-    """
+def partitions_questions(reads: Reads, wanted: Collection[TopicPartition]) -> list[Question]:
+    """The questions for some partitions, by how large their topics and the pages of brokers were so far."""
+    counts, page = reads.earlier.partitions, reads.earlier.page or PAGE
     whole, questions = [], []
     for topic, of in by_topic(sorted(wanted)).items():
         runs = _runs(of, page)

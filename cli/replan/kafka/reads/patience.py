@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from kafka.errors import KafkaError
+from msgspec import Struct, field
 
 from replan.errors import ClusterUnreachable
 from replan.kafka.clock import SystemClock
 from replan.kafka.failures import ControllerSilent, Operation, explained_refusal, reason, retriable
 from replan.kafka.wire.frames import Question
 from replan.kafka.wire.wire import Wire
+from replan.model.broker import Broker
 from replan.model.names import BrokerId
 
 REQUEST_SECONDS = 10.0
@@ -53,6 +55,23 @@ class Patience:
         return True
 
 
+class EarlierReadings(Struct):
+    """What earlier readings of this process found, and the next ones need."""
+
+    brokers: dict[BrokerId, Broker] = field(default_factory=dict)
+    """As the last look listed them: before 4.1 a fenced broker is not listed any more."""
+    registrations: dict[BrokerId, tuple[bool, float]] = field(default_factory=dict)
+    """Of brokers that no list names: whether each is registered, and when the controller said so."""
+    denied: set[Operation] = field(default_factory=set)
+    """What this user may not ask, and is not asked again."""
+    partitions: dict[str, int] = field(default_factory=dict)
+    """How many partitions each topic has."""
+    page: int | None = None
+    """How many rows brokers give at once, where that is fewer than they are asked for."""
+    cordoned: dict[BrokerId, bool] = field(default_factory=dict)
+    """Whether all directories of a broker were cordoned when it was asked last."""
+
+
 class Reads:
     """Asks a cluster, again and again within a patience."""
 
@@ -60,10 +79,7 @@ class Reads:
         self.wire = wire
         self.patience_seconds = patience_seconds
         self.clock = clock
-        self.denied: set[Operation] = set()
-        """What this user may not ask, and is not asked again."""
-        self.registrations: dict[BrokerId, tuple[bool, float]] = {}
-        """Of brokers that no list names: whether each is registered, and when the controller said so."""
+        self.earlier = EarlierReadings()
         self._made: dict[str, tuple[object, Any]] = {}
 
     def ask(self, question: Question) -> Any:
