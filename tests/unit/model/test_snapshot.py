@@ -59,11 +59,3 @@ def test_brokers_are_registered_whether_live_or_not() -> None:
     seen = snapshot([], registered=brokers(3, fenced=[2]))
     assert seen.broker_ids() == {1, 2, 3}
     assert seen.live_brokers() == {1, 3}
-
-
-def test_an_empty_snapshot_answers_too() -> None:
-    seen = snapshot([])
-    assert seen.topic_row("orders") is None
-    assert seen.topic_rows("orders") == range(0)
-    assert seen.partition(TopicPartition("orders", 0)) is None
-    assert seen.partition_counts() == {}

@@ -43,9 +43,8 @@ B4 = BrokerId(4)
 TOTAL = 1000
 
 
-def drained(*paths: str, gone: bool = False) -> Placement:
-    entries = tuple(LogDirBlacklist(B4, path, HERE) for path in paths)
-    return placement(log_dir_blacklist=entries, replica_blacklist=drain(4) if gone else ())
+def drained(*paths: str) -> Placement:
+    return placement(log_dir_blacklist=tuple(LogDirBlacklist(B4, path, HERE) for path in paths))
 
 
 def seen(sizes: list[int], *dirs: LogDir, fenced: bool = False) -> Snapshot:
@@ -146,14 +145,6 @@ def test_cordoned_offline_and_other_drained_directories_take_nothing() -> None:
     )
     (moved,) = make_plan(drained("/a", "/d"), at).log_moves
     assert moved.target == "/e"
-
-
-def test_a_replica_that_leaves_the_broker_anyway_is_left_alone() -> None:
-    asked = drained("/a", gone=True)
-    at = seen([50], log_dir("/a", 900, 0), log_dir("/b"))
-    plan = make_plan(asked, at)
-    assert plan.moves
-    assert not plan.log_moves
 
 
 def test_a_fenced_broker_or_an_offline_directory_is_named() -> None:
