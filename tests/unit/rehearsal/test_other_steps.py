@@ -14,7 +14,6 @@ from replan.model.api import (
     ReplicaLog,
     SettingName,
     TopicId,
-    TopicPartition,
 )
 from replan.planning.api import (
     LogMove,
@@ -37,8 +36,13 @@ from replan.rehearsal.api import (
 )
 
 
+def log_move(broker: int, size: int = 1_000_000) -> LogMove:
+    """A replica of clicks-3 goes from `/a` to `/b`."""
+    topic_id = TopicId("clicks-topic-id-00000")
+    return LogMove("clicks", topic_id, 3, BrokerId(broker), "/a", "/b", size)
+
+
 def test_standing_throttles_and_moves_between_directories_are_done() -> None:
-    other = TopicPartition("clicks", 3)
     plan = replace(
         plan_of([move([1, 2, 3], [1, 2, 4], size=1_000_000)]),
         standing=(
@@ -48,25 +52,9 @@ def test_standing_throttles_and_moves_between_directories_are_done() -> None:
             ThrottleSetting.of(SettingName(ConfigScope.BROKER, "2", LEADER_RATE), "9000", None),
         ),
         log_moves=(
-            LogMove(
-                other.topic,
-                TopicId("clicks-topic-id-00000"),
-                other.partition,
-                BrokerId(4),
-                "/a",
-                "/b",
-                1_000_000,
-            ),
+            log_move(4),
             LogMove("orders", TOPIC_ID, 0, BrokerId(2), "/a", "/b", 1_000_000),
-            LogMove(
-                other.topic,
-                TopicId("clicks-topic-id-00000"),
-                other.partition,
-                BrokerId(1),
-                "/a",
-                "/b",
-                1_000_000,
-            ),
+            log_move(1),
         ),
     )
     assert plan.cluster_id == CLUSTER_ID
@@ -75,8 +63,7 @@ def test_standing_throttles_and_moves_between_directories_are_done() -> None:
 
 
 def test_a_move_between_directories_that_is_not_done_is_named_and_counted() -> None:
-    silent = LogMove("clicks", TopicId("clicks-topic-id-00000"), 3, BrokerId(4), "/a", "/b", 10**12)
-    plan = replace(plan_of([move([1, 2], [2, 1])]), log_moves=(silent,))
+    plan = replace(plan_of([move([1, 2], [2, 1])]), log_moves=(log_move(4, 10**12),))
     stage = cluster_of(snapshot_of_plan(plan))
     killed = read_fault("kill 4 at 5s", fault_context(stage))
     found = rehearse_on(plan, stage, Options(faults=(killed,), limit_looks=200))

@@ -17,7 +17,15 @@ from replan.applying.api import (
     opening,
 )
 from replan.errors import Exit
-from replan.model.api import BrokerId, Features, LogDir, OwnApplication, TopicPartition, replicas
+from replan.model.api import (
+    BrokerId,
+    Features,
+    LogDir,
+    OwnApplication,
+    Snapshot,
+    TopicPartition,
+    replicas,
+)
 from replan.planning.api import Plan, digest
 from replan.rehearsal.api import (
     Harm,
@@ -303,15 +311,20 @@ def test_what_was_done_before_may_be_led_by_another_since() -> None:
     assert found.exit_code is Exit.OK
 
 
+def with_open_application(size: int, rate: int) -> Snapshot:
+    """SEEN in the middle of an application that adds 4 to orders-0, of this size, at this rate."""
+    begun = state([1, 2, 3, 4], [1, 2, 3], adding=[4], size=size)
+    rates = {BrokerId(1): rate, BrokerId(4): rate}
+    own = OwnApplication("a-1", "ann", False, {NAME: replicas(1, 2, 3, 4)}, rates)
+    other = state([2, 3, 1], partition=1, size=100 * MB)
+    return replace(snapshot([begun, other], registered=brokers(5)), application=own)
+
+
 @pytest.mark.parametrize("rate", [None, 2 * MB])
 def test_copies_of_the_open_application_are_replans_own_and_keep_their_throttle(
     rate: int | None,
 ) -> None:
-    begun = state([1, 2, 3, 4], [1, 2, 3], adding=[4], size=1_000 * MB)
-    seen = snapshot([begun, state([2, 3, 1], partition=1, size=100 * MB)], registered=brokers(5))
-    rates = {BrokerId(1): 5 * MB, BrokerId(4): 5 * MB}
-    own = OwnApplication("a-1", "ann", False, {NAME: replicas(1, 2, 3, 4)}, rates)
-    seen = replace(seen, application=own)
+    seen = with_open_application(1_000 * MB, 5 * MB)
     made = plan_of([1, 2, 3, 4], [2, 3, 4], seen=seen, rate=rate)
     options = Options(settings=Settings(slots_per_broker=1))
     found = rehearse_plan(made, seen, options)
@@ -325,11 +338,7 @@ def test_copies_of_the_open_application_are_replans_own_and_keep_their_throttle(
 
 
 def test_a_partition_that_is_not_done_waits_for_the_open_application_and_no_other_tool() -> None:
-    begun = state([1, 2, 3, 4], [1, 2, 3], adding=[4], size=100_000 * MB)
-    seen = snapshot([begun, state([2, 3, 1], partition=1, size=100 * MB)], registered=brokers(5))
-    rates = {BrokerId(1): MB, BrokerId(4): MB}
-    own = OwnApplication("a-1", "ann", False, {NAME: replicas(1, 2, 3, 4)}, rates)
-    seen = replace(seen, application=own)
+    seen = with_open_application(100_000 * MB, MB)
     made = plan_of([1, 2, 3, 4], [2, 3, 4], seen=seen)
     settings = Settings(slots_per_broker=1, give_up_seconds=60.0)
     found = rehearse_plan(made, seen, Options(settings=settings))

@@ -31,7 +31,6 @@ from replan.rehearsal.api import (
     tick_seconds,
 )
 from replan.reporting.api import Mark, axis, script_of
-from replan.wording import signed
 
 pytestmark = pytest.mark.slow
 
@@ -197,10 +196,6 @@ def test_copies_that_overlap_have_lanes_of_their_own() -> None:
 def test_the_time_axis_has_round_marks() -> None:
     assert [tick_seconds(total) for total in (5, 29, 400, 80_000)] == [1.0, 5.0, 120.0, 14_400.0]
     assert tick_seconds(10_000_000) > 86_400
-
-
-def test_bytes_more_or_less_have_their_sign() -> None:
-    assert [signed(n) for n in (0, 1_000, -1_000)] == ["0 B", "+1 kB", "-1 kB"]
 
 
 def test_other_topics_play_no_part_in_the_summary() -> None:

@@ -6,9 +6,8 @@ from tests.builders import snapshot, state
 from tests.readings import sizes_of
 from tests.unit.simulator.controllers import P0, Controller
 
-from replan.model.api import Accepted, BrokerId, LogDir, Rejected, TopicPartition, Wanted, replicas
+from replan.model.api import Accepted, BrokerId, LogDir, TopicPartition, Wanted, replicas
 from replan.simulator.api import (
-    AssignDirs,
     CordonDirs,
     Fault,
     KillBroker,
@@ -257,22 +256,6 @@ def jbod() -> Controller:
     controller.ask(RegisterBroker(BrokerId(6), log_dirs=("a", "b")))
     controller.ask(UnfenceBroker(BrokerId(6)))
     return controller
-
-
-def test_what_nobody_has_cannot_be_assigned_to_a_directory() -> None:
-    six, asked = BrokerId(6), jbod()
-    assert asked.answer(AssignDirs(six, ((TopicPartition("none", 0), "a"),))) == Rejected(
-        100, "UNKNOWN_TOPIC_ID", "UNKNOWN_TOPIC_ID"
-    )
-    assert asked.answer(AssignDirs(six, ((TopicPartition("orders", 7), "a"),))) == Rejected(
-        3, "UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic-partition."
-    )
-    assert asked.answer(AssignDirs(BrokerId(5), ((P0, "a"),))) == Rejected(
-        6, "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_OR_FOLLOWER"
-    )
-    unknown = Rejected(102, "BROKER_ID_NOT_REGISTERED", "Broker ID 9 is not currently registered")
-    assert asked.answer(AssignDirs(BrokerId(9), ((P0, "a"),))) == unknown
-    assert asked.answer(LoseDirs(BrokerId(9), frozenset("a"))) == unknown
 
 
 def test_a_heartbeat_that_calls_the_same_directory_offline_again_changes_nothing() -> None:

@@ -31,6 +31,7 @@ from replan.model.api import (
 from replan.simulator.api import (
     AlterConfigs,
     AlterReassignments,
+    AssignDirs,
     ControllerCommand,
     CordonDirs,
     CreatePartitions,
@@ -38,6 +39,7 @@ from replan.simulator.api import (
     DeleteTopic,
     ElectLeaders,
     FenceBroker,
+    LoseDirs,
     RegisterBroker,
     ShutDownBroker,
     UnfenceBroker,
@@ -167,9 +169,14 @@ def registrations() -> Asked:
         ShutDownBroker(NINE),
         UnregisterBroker(NINE),
         CordonDirs(NINE, frozenset()),
+        LoseDirs(NINE, frozenset("a")),
+        AssignDirs(NINE, ((named(0), "a"),)),
     ):
         yield f"{type(command).__name__} of broker 9, which is not registered", here, command
     yield "register a broker whose session holds", here, RegisterBroker(ONE)
+    for broker, name in ((ONE, CLICKS), (ONE, named(7)), (BrokerId(5), named(0))):
+        title = f"say of {name} that it lies in a directory of broker {broker}"
+        yield title, here, AssignDirs(broker, ((name, "a"),))
 
 
 def test_a_refusal_has_kafkas_code_and_words_and_changes_nothing() -> None:

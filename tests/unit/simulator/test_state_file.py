@@ -288,12 +288,6 @@ def test_a_file_that_describes_no_cluster_is_refused_with_the_place(file: Path) 
     check_cases(Path(__file__).parent / "goldens" / "wrong-files.txt", told)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadFile) as failure:
-        open_simulated(tmp_path / "none.json")
-    assert str(failure.value) == f"{tmp_path / 'none.json'}: cannot read: No such file or directory"
-
-
 def test_a_log_of_the_largest_size_stays_as_large(file: Path) -> None:
     edit(file, lambda d: d["topics"][0]["partitions"][0].update(bytes=2**58))
     with closing(open_simulated(file)) as plane:
