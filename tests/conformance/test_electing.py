@@ -53,6 +53,9 @@ def test_a_partition_without_any_live_replica_cannot_be_elected_uncleanly(lab: L
     lab.stop_broker(5)
     until_fenced(lab, 5)
     until(lab, lambda: partition_of(lab, topic).leader is None, "nobody to lead")
+    observed = lab.control_plane.observe().partition(TopicPartition(topic, 0))
+    assert observed is not None
+    assert observed.leader is None
 
     assert elect(lab, topic, ElectionType.UNCLEAN) == Rejected(
         83,

@@ -16,8 +16,10 @@ from replan.model.api import (
 )
 
 
-def test_a_stopped_broker_is_named_as_fenced_and_comes_back(lab: Lab) -> None:
+def test_a_stopped_broker_is_named_as_fenced_tells_nothing_and_comes_back(lab: Lab) -> None:
     topic = lab.create_topic([[5, 2, 3]])
+    name = TopicPartition(topic, 0)
+    lab.write(topic, 100_000)
     lab.stop_broker(5)
     until_fenced(lab, 5)
 
@@ -29,23 +31,14 @@ def test_a_stopped_broker_is_named_as_fenced_and_comes_back(lab: Lab) -> None:
     assert len(snapshot.brokers) == 5
     assert snapshot.silent == ()
     assert 5 not in {d.broker for d in snapshot.log_dirs}
+    assert sorted(sizes_of(lab.control_plane, [name])) == [(name, 2), (name, 3)]
+    assert list(rates_of(lab.control_plane, 2, 5)) == [2]
     until(lab, lambda: set(partition_of(lab, topic).isr) == {2, 3}, "5 out of the ISR")
     assert partition_of(lab, topic).replicas == replicas(5, 2, 3)
 
     lab.start_broker(5)
     until_listed(lab, topic, 5, 2, 3)
     assert not lab.control_plane.look(Wanted()).brokers[BrokerId(5)].fenced
-
-
-def test_a_stopped_broker_reports_neither_sizes_nor_configurations(lab: Lab) -> None:
-    topic = lab.create_topic([[5, 2, 3]])
-    lab.write(topic, 100_000)
-    lab.stop_broker(5)
-    until_fenced(lab, 5)
-    name = TopicPartition(topic, 0)
-
-    assert sorted(sizes_of(lab.control_plane, [name])) == [(name, 2), (name, 3)]
-    assert list(rates_of(lab.control_plane, 2, 5)) == [2]
 
 
 def test_the_rate_of_a_fenced_broker_is_refused_at_once_and_by_name(lab: Lab) -> None:
@@ -65,15 +58,3 @@ def test_the_rate_of_a_fenced_broker_is_refused_at_once_and_by_name(lab: Lab) ->
         )
     }
     assert lab.clock.now() - began < 5
-
-
-def test_a_partition_whose_replicas_are_all_stopped_has_no_leader(lab: Lab) -> None:
-    topic = lab.create_topic([[5]])
-    lab.stop_broker(5)
-    until_fenced(lab, 5)
-
-    until(lab, lambda: partition_of(lab, topic).leader is None, "nobody to lead")
-
-    observed = lab.control_plane.observe().partition(TopicPartition(topic, 0))
-    assert observed is not None
-    assert observed.leader is None
