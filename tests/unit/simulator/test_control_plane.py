@@ -137,15 +137,6 @@ def test_writing_to_a_cluster_that_is_cut_off_has_no_known_outcome() -> None:
     }
 
 
-def test_a_broker_that_is_away_is_not_known_to_move_a_log() -> None:
-    plane = opened(At(0, KillBroker(BrokerId(1))))
-    replica = (P0, BrokerId(1))
-    for seconds in (1, 20):
-        plane.clock.sleep(seconds)
-        unknown = {replica: OutcomeUnknown("broker 1 does not answer")}
-        assert plane.move_logs({replica: "b"}) == unknown
-
-
 def test_a_late_request_for_other_log_directories_reaches_those_brokers_that_serve_then() -> None:
     dirs = tuple(LogDir(BrokerId(b), path) for b in (1, 2, 3) for path in "ab")
     found = snapshot([state([1, 2, 3], size=100)], log_dirs=dirs)
