@@ -1,7 +1,5 @@
 """What happens with time: copies at their speeds, dying and returning brokers, timers, disks."""
 
-from collections.abc import Callable
-
 import pytest
 from msgspec.structs import replace
 from tests.builders import brokers, snapshot, state
@@ -32,7 +30,6 @@ from replan.simulator.api import (
     At,
     DeleteTopic,
     DropFromIsr,
-    Fault,
     KillBroker,
     Produce,
     SendRequest,
@@ -295,37 +292,6 @@ def test_a_broker_that_starts_too_soon_waits_for_its_old_session_to_end() -> Non
     assert cluster.at(12.3).isr == (1, 3, 2)
 
 
-def test_what_was_written_meanwhile_has_to_be_fetched_on_return() -> None:
-    cluster = Cluster(
-        orders(100),
-        At(0, Produce(P0, 10 * MB)),
-        At(0, KillBroker(BrokerId(2))),
-        At(100, Produce(P0, 0)),
-        At(100, StartBroker(BrokerId(2))),
-    )
-    # In sync until fenced at 9 s, it got nothing since it died: all of 100 s of 10 MB are missing.
-    assert cluster.at(112.9).isr == (1, 3)
-    assert cluster.at(113.1).isr == (1, 3, 2)
-
-
-def test_a_dead_follower_has_what_it_had_when_it_died_also_where_nobody_knows_yet() -> None:
-    """Fenced at 13 s, 9 MB behind; then the last one dies, and what it took from second 4 on is lost with it."""
-    found = snapshot([state([1, 2], partition=0, size=100 * MB)], unclean=["orders"])
-    cluster = Cluster(
-        found,
-        At(0, Produce(P0, 1 * MB)),
-        At(4, KillBroker(BrokerId(2))),
-        At(20, Produce(P0, 0)),
-        At(20, KillBroker(BrokerId(1))),
-        At(30, StartBroker(BrokerId(2))),
-    )
-    assert set(cluster.at(12.9).isr) == {1, 2}
-    assert cluster.plane.simulation.world.replica_bytes(P0, BrokerId(2)) == 104 * MB
-    assert cluster.at(13.1).isr == (1,)
-    assert cluster.at(34).leader == 2
-    assert sizes_of(cluster.plane, [P0]) == {(P0, BrokerId(2)): 104 * MB}
-
-
 def leaves_the_isr(cluster: Cluster, broker: int, limit: float = 1_000) -> float | None:
     """The second in which it does; None where it stays for so long."""
     while cluster.clock.now() < limit:
@@ -486,14 +452,6 @@ def test_up_to_3_9_the_rebalance_waits_from_when_there_is_something_to_do() -> N
     assert rebalanced("4.0") == pytest.approx(300, abs=1)
 
 
-def test_a_stopped_broker_hands_its_leaderships_over_at_once() -> None:
-    cluster = Cluster(orders(100), At(5, StopBroker(BrokerId(1))))
-    assert (cluster.at(5.1).leader, cluster.seen().isr) == (2, (2, 3))
-    assert not cluster.plane.look(Wanted()).brokers[BrokerId(1)].fenced
-    cluster.clock.sleep(2)
-    assert cluster.plane.look(Wanted()).brokers[BrokerId(1)].fenced
-
-
 def test_a_start_that_comes_while_a_broker_still_stops_follows_its_end() -> None:
     """`stop 1 for 1s`: it hands over its leaderships first, and would never be back."""
     faults = At(5, StopBroker(BrokerId(1))), At(6, StartBroker(BrokerId(1)))
@@ -503,39 +461,11 @@ def test_a_start_that_comes_while_a_broker_still_stops_follows_its_end() -> None
     assert set(cluster.at(30).isr) == {1, 2, 3}
 
 
-def test_a_clean_stop_keeps_a_broker_electable_and_a_kill_does_not() -> None:
-    everybody = [BrokerId(b) for b in (3, 2, 1)]
-    ends: list[tuple[Callable[[BrokerId], Fault], int | None]] = [
-        (StopBroker, 2),
-        (KillBroker, None),
-    ]
-    for end, leader in ends:
-        faults = [At(20 * i, end(b)) for i, b in enumerate(everybody)]
-        cluster = Cluster(orders(100), *faults, At(100, StartBroker(BrokerId(2))))
-        assert cluster.at(99).leader is None
-        assert cluster.at(110).leader == leader
-
-
 def test_a_follower_that_fell_behind_joins_again_when_it_has_caught_up() -> None:
     cluster = Cluster(orders(100), At(5, DropFromIsr(P0, BrokerId(3), 50 * MB)))
     assert cluster.at(5.1).isr == (1, 2)
     assert cluster.at(5.6).isr == (1, 2)
     assert cluster.at(5.8).isr == (1, 2, 3)
-
-
-def test_a_reordered_list_moves_the_leader_with_the_next_rebalance() -> None:
-    cluster = Cluster(orders(100))
-    cluster.reassign(2, 1, 3)
-    assert (cluster.at(299).leader, cluster.at(301).leader) == (1, 2)
-
-
-def test_an_unclean_leader_makes_its_shorter_log_the_log() -> None:
-    found = snapshot([state([1, 2], partition=0, size=100 * MB)], unclean=["orders"])
-    cluster = Cluster(
-        found, At(1, DropFromIsr(P0, BrokerId(2), 60 * MB)), At(1.1, KillBroker(BrokerId(1)))
-    )
-    assert cluster.at(11).leader == 2
-    assert sizes_of(cluster.plane, [P0]) == {(P0, BrokerId(2)): 40 * MB}
 
 
 def test_a_dropped_replica_gives_its_room_back_a_minute_later() -> None:

@@ -37,16 +37,6 @@ def test_a_broker_that_leads_nothing_stops_with_its_first_heartbeat() -> None:
     assert (stopped.fenced, stopped.shutting_down) == (True, False)
 
 
-def test_a_broker_that_leads_hands_over_and_stops_with_its_second_heartbeat() -> None:
-    controller = Controller([1, 2])
-    controller.ask(ShutDownBroker(ONE))
-    leaving = controller.state.brokers[ONE]
-    assert (leaving.fenced, leaving.shutting_down, leaving.active) == (False, True, False)
-    assert controller.partition().leader == 2
-    controller.ask(ShutDownBroker(ONE))
-    assert controller.state.brokers[ONE].fenced
-
-
 def test_only_a_new_registration_ends_a_controlled_shutdown() -> None:
     controller = Controller([1, 2])
     for _ in range(2):

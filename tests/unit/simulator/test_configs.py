@@ -7,16 +7,13 @@ from replan.model.api import (
     LEADER_RATE,
     LEADER_REPLICAS,
     MIN_INSYNC_REPLICAS,
-    Accepted,
     BrokerId,
     ConfigChange,
     ConfigOperation,
     ConfigScope,
     ConfigSource,
     ConfigValue,
-    Rejected,
     broker_change,
-    topic_change,
 )
 from replan.simulator.api import AlterConfigs, broker_configs, rate_in_force, topic_configs
 
@@ -37,23 +34,6 @@ def test_a_topic_without_a_configuration_of_its_own_has_kafkas() -> None:
             ("follower.replication.throttled.replicas", ""),
         )
     }
-
-
-def test_a_resource_fails_as_a_whole_and_alone() -> None:
-    controller = Controller([1, 2])
-    decision = controller.ask(
-        AlterConfigs(
-            (
-                topic_change(TOPIC, LEADER_REPLICAS, APPEND, "0:1"),
-                broker_change(BrokerId(1), LEADER_RATE, SET, "5"),
-                broker_change(BrokerId(1), FOLLOWER_RATE, SET, "-5"),
-            )
-        )
-    )
-    assert [type(answer) for _, answer in decision.each] == [Accepted, Rejected]
-    own = topic_configs(controller.state, TOPIC)[LEADER_REPLICAS]
-    assert own == ConfigValue("0:1", ConfigSource.TOPIC)
-    assert broker_configs(controller.state, BrokerId(1)) == {}
 
 
 def test_a_brokers_own_rate_goes_before_the_clusters_and_a_files_rate_counts_for_nothing() -> None:

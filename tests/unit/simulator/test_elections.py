@@ -1,13 +1,12 @@
 """Elections: who leads, what is answered, and the limits of one request."""
 
 import pytest
-from tests.unit.simulator.controllers import P0, TOPIC, Controller, named
+from tests.unit.simulator.controllers import TOPIC, Controller, named
 
 from replan.model.api import (
     UNCLEAN_ELECTION,
     Accepted,
     ConfigOperation,
-    ElectionType,
     OutcomeUnknown,
     Rejected,
     replicas,
@@ -19,10 +18,7 @@ from replan.simulator.api import (
     AlterReassignments,
     ElectLeaders,
     ElectUncleanLeaders,
-    NewLeader,
-    PartitionChanged,
     RebalanceLeaders,
-    evolve_all,
 )
 
 NOT_NEEDED = Rejected(84, "ELECTION_NOT_NEEDED", "Leader election not needed for topic partition.")
@@ -97,17 +93,3 @@ def test_the_unclean_timer_asks_only_where_the_topic_allows_it(
     assert controller.partition().leader is None
     controller.ask(ElectUncleanLeaders())
     assert controller.partition().leader == leader
-
-
-def test_a_controller_that_stumbles_over_a_stale_last_leader_answers_so_and_changes_nothing() -> (
-    None
-):
-    controller = Controller([1, 2], elr=True)
-    stale = PartitionChanged(P0, NewLeader(None), isr=(), last_known_elr=replicas(3))
-    before = controller.state = evolve_all(controller.state, (stale,))
-    assert controller.ask(ElectLeaders((P0,), ElectionType.UNCLEAN)).whole == Rejected(
-        -1,
-        "UNKNOWN_SERVER_ERROR",
-        "The server experienced an unexpected error when processing the request.",
-    )
-    assert controller.state is before
