@@ -208,6 +208,8 @@ def _join(simulation: Simulation, lookahead: Lookahead) -> Simulation:
     in_step: list[ReplicaName] = []
     lags = simulation.world.lags
     caught_up = {replica: lags[replica] for replica in lookahead.caught_up(lags)}
+    if not caught_up:
+        return simulation
     for replica, _ in [*fetching(simulation.cluster, simulation.world, caught_up)]:
         cluster, world = simulation.cluster, simulation.world
         lag, leader = world.lags.get(replica), leader_of(cluster, world, replica[0])
