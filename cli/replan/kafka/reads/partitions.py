@@ -113,7 +113,7 @@ class Page(Struct):
         return ids, np.repeat(lengths, [len(run.rows) for run in self.runs])
 
 
-# What is asked, and single partitions of what is told.
+# What is asked, and single partitions of what is read.
 
 PAGE = 2000
 """Brokers cut larger pages down to this, or to their own max.request.partition.size.limit."""
