@@ -171,23 +171,24 @@ def main() -> None:
         from typer._completion_classes import completion_init
 
         completion_init()
-    code = run(sys.argv[1:])
-    keep_result(code)
+    try:
+        code = run(sys.argv[1:])
+        keep_result(code)
+    except KeyboardInterrupt:  # wherever it comes, also while an error is told
+        note("replan: interrupted")
+        code = int(Exit.INTERRUPTED)
     gc.freeze()  # the end of a process looks for cycles among all objects: a fifth of what a small plan takes
     sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command; every failure that replan explains becomes its message and its exit code."""
+    """Run a command; every failure that replan explains becomes its message and its exit code, but ^C is raised."""
     try:
         on_signal(raise_interrupt)
         code = app(args=arguments, prog_name="replan", standalone_mode=False)
         if code == Exit.INTERRUPTED and not isinstance(code, Exit):
             note("replan: interrupted")  # Typer turns a KeyboardInterrupt into this number
         return int(code) if isinstance(code, int) else int(Exit.OK)
-    except KeyboardInterrupt:
-        note("replan: interrupted")
-        return int(Exit.INTERRUPTED)
     except ReplanError as error:
         note(f"replan: {error}")
         return int(error.exit_code)

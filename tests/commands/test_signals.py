@@ -38,6 +38,19 @@ finally:
 """
 """Runs the command and sends itself a signal at the nth import, opened file, rename, socket and the like."""
 
+AT_A_CALL = """
+import os, signal, sys
+name = sys.argv.pop(1)
+def signal_at(frame, event, _):
+    if event == "call" and frame.f_code.co_name == name:
+        sys.setprofile(None)
+        os.kill(os.getpid(), signal.SIGINT)
+from replan.main import main
+sys.setprofile(signal_at)
+main()
+"""
+"""Runs the command and sends itself a signal when a function is called."""
+
 
 @pytest.fixture
 def folder(folder: Path) -> Path:
@@ -105,6 +118,22 @@ def test_a_signal_at_any_moment_of_a_command_that_reads_is_no_traceback(
         done = run_with_signal("SIGINT", 1 + each * total // runs, folder, *arguments)
         assert done.returncode in {result, 130}, done.stderr
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("note", ("status", "--simulated", "nosuch.json")),
+        ("keep_result", ("--version",)),
+    ],
+    ids=["while an error is told", "when the result is known"],
+)
+def test_a_signal_when_a_command_is_over_is_no_traceback(
+    folder: Path, function: str, arguments: tuple[str, ...]
+) -> None:
+    done = python("-c", AT_A_CALL, function, *arguments, folder=folder)
+    assert done.returncode == 130
+    assert done.stderr == "replan: interrupted\n"
 
 
 def test_a_reader_that_leaves_changes_nothing_of_an_application(folder: Path) -> None:
