@@ -7,7 +7,7 @@ from tests.goldens import check_cases
 from tests.unit.faults.fault_context import CONTEXT, SAMPLES
 
 from replan.errors import BadUsage
-from replan.faults.api import FORMS, by_words, read_fault
+from replan.faults.api import FORMS, by_words, read_fault, read_loop_event
 
 GOLDEN = Path(__file__).parent / "goldens" / "faults.txt"
 MEANT = """\
@@ -69,6 +69,10 @@ foreign dance at 10m
 kill 3 at 36501d
 silence at 5s for 99999999999999d
 flap orders-1 broker 3 every 1ms at 5s for 1d
+release next.yaml
+release at 5s
+resume at 5s for 3s
+pause at soon
 """.splitlines()
 
 
@@ -78,7 +82,7 @@ def meant(text: str) -> str:
 
 def refused(text: str) -> str:
     with pytest.raises(BadUsage) as found:
-        read_fault(text, CONTEXT)
+        _ = read_loop_event(text) or read_fault(text, CONTEXT)
     return str(found.value)
 
 

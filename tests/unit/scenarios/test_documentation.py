@@ -23,9 +23,5 @@ def test_every_command_stands_in_its_tables() -> None:
     assert COMMANDS.keys() - {"at"} - FIRST_WORDS <= first
 
 
-def test_it_says_where_the_faults_stand() -> None:
-    assert "(faults.md)" in TEXT
-
-
 def _said(row: str) -> list[str]:
     return re.findall(r"`([^`]+)`", row)
