@@ -518,15 +518,6 @@ def test_a_copy_that_fills_a_disk_takes_its_directory_offline() -> None:
     assert {b.id for b in cluster.plane.look(Wanted()).brokers.values() if b.fenced} == set()
 
 
-def test_a_broker_dies_of_its_only_disk_being_full() -> None:
-    dirs = [LogDir(BrokerId(4), "a", 1000 * MB, 50 * MB)]
-    found = snapshot([state([1, 2, 3], partition=0, size=500 * MB)], log_dirs=dirs)
-    cluster = Cluster(found)
-    cluster.reassign(1, 2, 3, 4)
-    cluster.at(20)
-    assert cluster.plane.look(Wanted()).brokers[BrokerId(4)].fenced
-
-
 def test_time_does_not_run_backwards() -> None:
     clock = VirtualClock(5)
     with pytest.raises(ValueError, match="time does not run backwards: -1 s"):

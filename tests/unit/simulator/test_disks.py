@@ -107,15 +107,6 @@ def test_a_copy_to_a_lost_disk_stops_and_the_other_ones_go_on() -> None:
     assert {places[name]: 3 in isr(plane, name) for name in (P0, P1)} == {"a": True, "b": False}
 
 
-def test_a_new_replica_is_created_on_the_disk_that_is_left() -> None:
-    plane = cluster([1, 2])
-    plane.inject(LOST)
-    reassign(plane, P0, 1, 2, 3)
-    plane.clock.sleep(10)
-    assert place(plane.simulation, P0, THREE) == "a"
-    assert isr(plane, P0) == {1, 2, 3}
-
-
 def test_a_replica_dropped_from_a_lost_disk_comes_back_only_after_a_start() -> None:
     plane = cluster([1, 2, 3])
     plane.inject(LOST)
