@@ -174,7 +174,7 @@ def main() -> None:
     try:
         code = run(sys.argv[1:])
         keep_result(code)
-    except KeyboardInterrupt:  # wherever it comes, also while an error is told
+    except KeyboardInterrupt:  # wherever it comes, also while an error is printed
         note("replan: interrupted")
         code = int(Exit.INTERRUPTED)
     gc.freeze()  # the end of a process looks for cycles among all objects: a fifth of what a small plan takes

@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from benchmarks.run import kept
+from benchmarks.run import kept, rows_of, tree_of
 from tests.ci.github import ROOT
 
 JOBS = ("run", "nightly")
@@ -26,14 +26,20 @@ def test_a_job_is_a_script_that_calls_targets_of_make(job: str) -> None:
     assert set(named) <= set(targets)
 
 
-def test_the_nightly_job_compares_with_the_figures_that_are_kept() -> None:
+def test_the_nightly_job_compares_with_the_commit_that_published_the_figures() -> None:
     text = (ROOT / ".ci" / "nightly").read_text()
-    (against,) = re.findall(r"AGAINST=(\S+)", text)
-    assert kept(ROOT / against)
+    (published,) = re.findall(r"^published=\$\((.*)\)$", text, re.MULTILINE)
+    assert 'bench AGAINST="$published"' in text
+    done = subprocess.run(
+        ["bash", "-c", published], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    with tree_of(done.stdout.strip()) as tree:
+        assert kept(tree / "benchmarks" / "last.json") == kept(ROOT / "benchmarks" / "last.json")
+        assert rows_of(tree)
 
 
-def test_make_hands_both_files_to_the_benchmarks_and_ends_as_they_do() -> None:
-    words = ["make", "-n", "bench", "AGAINST=a.json", "SAVE=b.json"]
+def test_make_hands_commit_and_file_to_the_benchmarks_and_ends_as_they_do() -> None:
+    words = ["make", "-n", "bench", "AGAINST=v1", "SAVE=b.json"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
     (line,) = [line for line in done.stdout.splitlines() if "benchmarks.run" in line]
-    assert line.endswith("-m benchmarks.run --against a.json --save b.json")
+    assert line.endswith("-m benchmarks.run --against v1 --save b.json")

@@ -126,7 +126,7 @@ def test_a_signal_at_any_moment_of_a_command_that_reads_is_no_traceback(
         ("note", ("status", "--simulated", "nosuch.json")),
         ("keep_result", ("--version",)),
     ],
-    ids=["while an error is told", "when the result is known"],
+    ids=["while an error is printed", "when the result is known"],
 )
 def test_a_signal_when_a_command_is_over_is_no_traceback(
     folder: Path, function: str, arguments: tuple[str, ...]
