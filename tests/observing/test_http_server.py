@@ -111,10 +111,17 @@ def test_a_name_that_nobody_knows_is_an_error(name: str) -> None:
 
 def test_clients_that_say_nothing_hold_up_nobody_and_are_not_more_than_so_many() -> None:
     with served() as where:
+        before = set(threading.enumerate())
+
+        def until_held(connections: int) -> None:
+            _until(lambda: len(set(threading.enumerate()) - before) == connections)
+
         silent = [socket.create_connection(where) for _ in range(CONNECTIONS_AT_ONCE - 1)]
-        _until(lambda: sum(t.name.startswith("Thread") for t in threading.enumerate()) >= 31)
+        until_held(CONNECTIONS_AT_ONCE - 1)
         assert ask(where, "/healthz")[0] == 200
+        until_held(CONNECTIONS_AT_ONCE - 1)
         silent.append(socket.create_connection(where))
+        until_held(CONNECTIONS_AT_ONCE)
         one_more = socket.create_connection(where)
         one_more.settimeout(5)
         assert one_more.recv(10) == b"", "closed without an answer"

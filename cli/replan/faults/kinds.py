@@ -371,7 +371,7 @@ EXTERNAL_KINDS: Sequence[Kind] = (
 # Faults of partitions: followers fall behind, once or again and again; more or less is written.
 
 USUAL_LAG_BYTES = 1_000_000
-MOST_TIMES = 100_000
+MOST_FLAPS = 100_000
 """Of one `flap`: more is a slip of the key, and would fill the memory."""
 
 
@@ -389,8 +389,8 @@ def _flap(tokens: TokenReader, context: FaultContext) -> Schedule:
         raise tokens.wrong("every 0 s is too often")
     tokens.expect("for")
     times = max(1, int(tokens.seconds() / every))
-    if times > MOST_TIMES:
-        raise tokens.wrong(f"{times:,} times are too many; write at most {MOST_TIMES:,}")
+    if times > MOST_FLAPS:
+        raise tokens.wrong(f"{times:,} times are too many; write at most {MOST_FLAPS:,}")
     return tuple(At(i * every, DropFromIsr(name, broker, USUAL_LAG_BYTES)) for i in range(times))
 
 

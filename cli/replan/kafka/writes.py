@@ -68,7 +68,7 @@ WRITE_TIMEOUT_MS = 10_000
 over waits for so much longer (`quarantine_seconds`)."""
 WRITE_ANSWER_SECONDS = 20.0
 _Subject = TypeVar("_Subject", bound=Hashable)
-Rows = Callable[[Any], Iterable[tuple[_Subject, int, str | None]]]
+RowsOf = Callable[[Any], Iterable[tuple[_Subject, int, str | None]]]
 """A response -> what it says of each partition, topic or broker: a code, and words where there are any."""
 
 
@@ -76,7 +76,7 @@ def _send_once(
     wire: Wire,
     question: Question,
     subjects: Collection[_Subject],
-    rows: Rows[_Subject],
+    rows: RowsOf[_Subject],
     *,
     was_known: bool = False,
 ) -> dict[_Subject, Answer]:
@@ -106,7 +106,7 @@ def _send_once(
 
 
 def _answers(
-    operation: Operation, told: Any, subjects: Collection[_Subject], rows: Rows[_Subject]
+    operation: Operation, told: Any, subjects: Collection[_Subject], rows: RowsOf[_Subject]
 ) -> dict[_Subject, Answer]:
     """What a response, or the KafkaError in its place, says of each that was asked for."""
     if isinstance(told, BrokerResponseError):

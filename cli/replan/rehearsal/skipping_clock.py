@@ -33,8 +33,8 @@ class EventSkippingClock:
     """A Clock over a simulated cluster: virtual time in long strides while nothing happens, or little beside what runs.
 
     Copies run for hours, and nothing changes for the applier between two events. Once it has been quiet for longer than
-    any of its patience, a sleep goes on to the next event, or to the moment in which the applier gives up. Strides stay
-    short enough for what it measures by itself.
+    any of its patience, a sleep goes on to the next event, or half the way to the moment in which the applier gives up.
+    Strides stay short enough for what it measures by itself.
 
     With many moves it is never quiet. A sleep then takes up to a twentieth of what one of them takes on average: each
     is seen to be done so much later at most, and ten times the bytes need no more looks. Such a sleep ends with the
@@ -66,7 +66,7 @@ class EventSkippingClock:
         """The moments after which the applier looks closely."""
         self._began = clock.now()
         self.gives_up_at = math.inf
-        """When the applier gives up if nothing moves: no stride goes beyond."""
+        """When the applier gives up if nothing moves, as far as its last look shows."""
         self.busy_stride_seconds = 0.0
         """What a sleep may take while copies run, if that is longer than the applier asks for."""
         self.longest_busy_seconds = 0.0
@@ -101,7 +101,7 @@ class EventSkippingClock:
             return seconds
         grown = min((now - self._began) / 100, self._most_seconds)
         longest = max(self._longest_stride_seconds, grown)
-        ahead = min(longest, self._plane.next_moment() - now, self.gives_up_at - now)
+        ahead = min(longest, self._plane.next_moment() - now, self._patience(now))
         return max(seconds, math.floor(ahead / seconds) * seconds)
 
     def _busy(self, seconds: float) -> float:
@@ -110,12 +110,16 @@ class EventSkippingClock:
         now = self.now()
         coming = min((at for at in self._faults if at >= now), default=math.inf)
         longest = min(self.busy_stride_seconds, self._longest_stride_seconds)
-        ahead = min(longest, coming - now, self.gives_up_at - now)
+        ahead = min(longest, coming - now, self._patience(now))
         if ahead <= seconds:
             return seconds
         self.longest_busy_seconds = max(self.longest_busy_seconds, ahead)
         self._strode = True
         return ahead
+
+    def _patience(self, now: float) -> float:
+        """How long it may sleep and still see, before it gives up, that something has moved."""
+        return (self.gives_up_at - now) / 2
 
 
 def _moments(at: At) -> tuple[float, ...]:

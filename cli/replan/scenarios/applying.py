@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from replan.applying.abandoning import RunningCopies, clear_throttles
 from replan.applying.abandoning import abandon_application as give_up
 from replan.applying.journal.records import Command, MoveRecord, Status, Verb
-from replan.applying.run.loop import apply_plan
+from replan.applying.run.loop import apply_plan, never
 from replan.applying.settings import Settings
 from replan.applying.views.outcome import Outcome
 from replan.applying.views.progress import Progress
@@ -30,7 +30,7 @@ from replan.reporting.application.outcome_text import STOPPED, outcome_text, ref
 from replan.reporting.application.progress_text import counts
 from replan.scenarios.effect_boundary import Boundary, Crash, RecordedJournal, RecordedWriter
 from replan.scenarios.planning import planned
-from replan.scenarios.session import Killed, Process, Session, never
+from replan.scenarios.session import Killed, Process, Session
 from replan.simulator.cluster.faults import At
 from replan.simulator.controller.state import Partition
 

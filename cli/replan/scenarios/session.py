@@ -11,6 +11,7 @@ from threading import Semaphore, Thread
 
 from replan.applying.journal.ledger import Ledger, fold
 from replan.applying.journal.protocol import MemoryJournal
+from replan.applying.run.loop import never
 from replan.applying.run.opening import open_plan
 from replan.applying.views.by_journal import as_planned_from, open_application_view
 from replan.applying.views.outcome import Outcome
@@ -98,11 +99,6 @@ class Process:
         except BaseException as failure:  # noqa: BLE001 - raised again in the scenario's own thread
             self._failure = failure
         self._rest.release()
-
-
-def never() -> bool:
-    """What holds at no moment."""
-    return False
 
 
 PROCESS = "pid 1 on ops-1"

@@ -30,7 +30,7 @@ from replan.planning.plans.plan import Plan
 
 
 def never() -> bool:
-    """What a real cluster says when asked whether nothing will happen to it any more."""
+    """For a question whose answer is no at every moment, as whether nothing will happen to a real cluster any more."""
     return False
 
 
