@@ -86,15 +86,15 @@ def test_a_plan_that_only_recovers_has_something_to_change(tmp_path: Path) -> No
         ("eu.yaml", "eu.yaml:3:1: unknown key", "eu.yaml", "eu.yaml:3:1: unknown key"),
         (
             "eu.yaml",
-            "/home/eu.yaml: there is no such file",
+            "/srv/eu.yaml: there is no such file",
             "eu.yaml",
             "eu.yaml: there is no such file",
         ),
         (
             "eu",
-            "/home/lake/queue: cannot read it",
-            "/home/lake",
-            "/home/lake/queue: cannot read it",
+            "/srv/lake/queue: cannot read it",
+            "/srv/lake",
+            "/srv/lake/queue: cannot read it",
         ),
         ("eu", "lost twice", "eu", "lost twice"),
     ],
@@ -103,8 +103,8 @@ def test_a_plan_that_only_recovers_has_something_to_change(tmp_path: Path) -> No
 def test_an_error_names_what_it_is_about_and_a_placement_as_the_fleet_file_does(
     placement: str, text: str, file: str, message: str
 ) -> None:
-    at = f"/home/{placement}"
-    task = Task("eu", CLUSTER_ID, OBSERVED_AT, at, "/home/lake", named=placement)
+    at = f"/srv/{placement}"
+    task = Task("eu", CLUSTER_ID, OBSERVED_AT, at, "/srv/lake", named=placement)
     (row,) = not_done(task, [Stage.DIFF], text).errors
     assert (row["file"], row["message"]) == (file, message)
 

@@ -48,7 +48,6 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
     from msgspec.structs import replace
 
     from replan.model.control_plane import Wanted
-    from replan.planning.recovery.candidates import tails as dropped
     from replan.snapshots.tail_files import saved_topic_ids, write_index
 
     wanted = Wanted(partitions=[r.partition for r in plan.unclean])
@@ -58,23 +57,16 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
     saved: list[TailForm] = []
     remote: list[str] = []
     try:
-        for recovery in plan.unclean:
-            state = look.partitions.get(recovery.partition)
-            if state is None or state.leader is not None:
-                continue
-            answered = {
-                c.broker: c.known_log for c in recovery.candidates if c.known_log is not None
-            }
-            for tail in dropped(answered, recovery.chosen):
-                begin = tails.held_from(tail.broker, recovery.partition, tail.begin)
-                if begin > tail.begin:
-                    last = min(begin, tail.end) - 1
-                    remote.append(
-                        f"{recovery.partition}, {tail.begin:,} to {last:,} of broker {tail.broker}"
-                    )
-                if begin < tail.end:
-                    held = replace(tail, begin=begin)
-                    saved += _save_tail(held, recovery, folder, tails, saved_files)
+        for recovery, tail in _dropped(plan, look):
+            begin = tails.held_from(tail.broker, recovery.partition, tail.begin)
+            if begin > tail.begin:
+                last = min(begin, tail.end) - 1
+                remote.append(
+                    f"{recovery.partition}, {tail.begin:,} to {last:,} of broker {tail.broker}"
+                )
+            if begin < tail.end:
+                held = replace(tail, begin=begin)
+                saved += _save_tail(held, recovery, folder, tails, saved_files)
     finally:
         if saved:
             write_index(folder, plan.cluster_id, saved)
@@ -88,6 +80,19 @@ def save_tails(plan: "Plan", folder: Path | None, connection: Connection) -> Non
             "  no replica hands it out; it stays there, unused, until retention deletes it\n"
             "  to elect without it, leave out --save-tails"
         )
+
+
+def _dropped(plan: "Plan", look: "Look") -> "Iterator[tuple[Recovery, Tail]]":
+    """The ends of logs that each unclean recovery drops of a partition that has no leader yet."""
+    from replan.planning.recovery.candidates import tails
+
+    for recovery in plan.unclean:
+        state = look.partitions.get(recovery.partition)
+        if state is None or state.leader is not None:
+            continue
+        answered = {c.broker: c.known_log for c in recovery.candidates if c.known_log is not None}
+        for tail in tails(answered, recovery.chosen):
+            yield recovery, tail
 
 
 def _check_shown(look: "Look", names: "Collection[TopicPartition]") -> None:
