@@ -3,8 +3,9 @@
 To start Python and import what `plan` needs is two thirds of what a usual test of a command costs. A fork has a
 folder, an environment, outputs, signals and an exit code of its own; it differs in that every module is there already.
 
-One test worker has one server, which forks one command at a time and ends when the worker does. The worker sends
-what to run with the two files of its outputs; the server answers with the process id, then with its wait status.
+One test worker has one server, which forks one command at a time and ends when the worker does. It has no other
+thread: a fork would not have that, but its locks. The worker sends what to run with the two files of its outputs; the
+server answers with the process id, then with its wait status.
 """
 
 import atexit
@@ -30,6 +31,7 @@ from typing import BinaryIO
 import replan
 from replan.__main__ import main as program
 from replan.model.api import hide_pandas
+from replan.workers import NO_LIBRARY_THREADS
 
 TREE = Path(__file__).parents[1]
 LONGEST = 1 << 20
@@ -38,6 +40,8 @@ NUMBER = 8
 ONE_AT_A_TIME = threading.Lock()
 OF_FLEETS = ("replan.fleet", "replan.commands.fleet")
 """What only fleets import: the server does so when it forks the first of their commands."""
+THREADS = Path("/proc/self/task")
+"""Of this process, where the kernel lists them."""
 OF_SPARK = "replan.fleet.spark"
 """What runs there starts Python."""
 
@@ -76,7 +80,7 @@ def _started() -> tuple[subprocess.Popen[bytes], socket.socket]:
         server = subprocess.Popen(
             [sys.executable, "-m", "tests.forks", str(its.fileno())],
             cwd=TREE,
-            env={**os.environ, "PYTHONPATH": f"{TREE}:{TREE / 'cli'}"},
+            env={**os.environ, **NO_LIBRARY_THREADS, "PYTHONPATH": f"{TREE}:{TREE / 'cli'}"},
             stdin=subprocess.DEVNULL,
             pass_fds=[its.fileno()],
         )
@@ -173,6 +177,7 @@ def _modules() -> Iterator[str]:
 def _import(modules: Iterable[str]) -> None:
     for name in modules:
         importlib.import_module(name)
+    assert not THREADS.is_dir() or len([*THREADS.iterdir()]) == 1, "a library started a thread"
     gc.freeze()
 
 

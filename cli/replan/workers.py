@@ -23,6 +23,15 @@ from typing import Any, Generic, TypeVar
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 _TERMINAL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NO_LIBRARY_THREADS = {
+    "OPENBLAS_NUM_THREADS": "1",  # numpy
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",  # pyarrow
+    "_RJEM_MALLOC_CONF": "background_thread:false",  # deltalake
+}
+"""The environment of a process that is forked: none of these starts a thread when it is loaded.
+
+A fork does not have the threads of its parent, but the locks that they held at that moment, as those of the memory.
+"""
 
 
 def cores() -> int:

@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -134,6 +135,13 @@ def test_a_signal_when_a_command_is_over_is_no_traceback(
     done = python("-c", AT_A_CALL, function, *arguments, folder=folder)
     assert done.returncode == 130
     assert done.stderr == "replan: interrupted\n"
+
+
+def test_a_crash_in_a_library_says_where_it_was_called(folder: Path) -> None:
+    done = run_with_signal("SIGSEGV", events(folder, *APPLY) // 2, folder, *APPLY)
+    assert done.returncode == -signal.SIGSEGV
+    assert "Segmentation fault" in done.stderr
+    assert "replan/main.py" in done.stderr
 
 
 def test_a_reader_that_leaves_changes_nothing_of_an_application(folder: Path) -> None:

@@ -261,6 +261,22 @@ def test_a_worker_of_another_daemon_forgets_the_jar_with_its_first_task(tmp_path
     assert python("-c", script, folder=tmp_path, PYTHONPATH=path).returncode == 0
 
 
+@pytest.mark.command
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the kernel lists no threads")
+def test_workers_are_forked_from_a_process_without_threads(tmp_path: Path) -> None:
+    """A library's thread is not in the fork, and a lock that it held there stays locked."""
+    script = (
+        "import os, sys\n"
+        "from replan.fleet.spark.daemon import prepare_to_fork\n"
+        "prepare_to_fork()\n"
+        "assert {'numpy', 'pyarrow', 'pyspark'} <= sys.modules.keys()\n"
+        "import deltalake\n"
+        "print(len(os.listdir('/proc/self/task')))\n"
+    )
+    done = python("-c", script, folder=tmp_path)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
 def written_rows(frame: "DataFrame", place: Path) -> pa.Table:
     """The rows of a DataFrame, through files: `collect` leaves sockets open."""
     frame.write.parquet(str(place))
