@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from replan.model.declared.placement import LARGEST_RATE, SMALLEST_RATE
 from replan.model.declared.reconcile import DAYS
 from replan.model.declared.topic_patterns import is_pattern
-from replan.model.names import BrokerId
+from replan.model.names import LARGEST_ID, BrokerId
 from replan.wording import UNLIMITED
 
 NEVER = "never"
@@ -93,9 +93,9 @@ def parse_broker_range(text: str) -> tuple[BrokerId, BrokerId]:
     if read is None:
         raise ValueError(f'"{text}" is not a range of broker ids; write e.g. "10-14"')
     first, last = int(read[1]), int(read[2])
-    if first > last or last >= 2**31:
+    if first > last or last > LARGEST_ID:
         raise ValueError(
-            f'"{text}" is no range; write the smaller id first, and none above {2**31 - 1}'
+            f'"{text}" is no range; write the smaller id first, and none above {LARGEST_ID}'
         )
     return BrokerId(first), BrokerId(last)
 
