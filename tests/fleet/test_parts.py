@@ -20,6 +20,7 @@ from tests.fleet.fleets import ORDERS, keep_snapshot, sized
 from replan.fleet.api import (
     COMPARED_AT_ONCE,
     COMPARING,
+    JUDGED,
     RATES,
     RATES_AT_ONCE,
     SNAPSHOTS,
@@ -38,6 +39,7 @@ from replan.fleet.api import (
     from_lake,
     in_parts,
     stages_of,
+    summed,
     unchanged,
 )
 from replan.model.api import BrokerId, Snapshot, TopicId
@@ -285,3 +287,19 @@ def test_what_needs_the_whole_cluster_takes_it_and_what_is_said_once_is_said_onc
     rows = parts[0]
     errors = f"{rows.errors.num_rows} error"
     assert (errors if rows.errors.num_rows else f"{rows.drifted.num_rows} drifted") == found
+
+
+def test_a_cluster_of_which_one_part_failed_is_not_said_to_be_judged() -> None:
+    """Its errors are committed after that, and a run may be killed in between."""
+    said = {
+        "cluster": "eu",
+        "day": NOW.date(),
+        "hour": 9,
+        "cluster_id": "id",
+        "observed_at": "",
+        "digest": "",
+    }
+    numbers = dict.fromkeys(("partitions", "drifted", "converging", "acknowledged"), 1)
+    parts = [{**said, **numbers, "inputs": inputs} for inputs in ("sha", None)]
+    (row,) = summed(pa.Table.from_pylist(parts, JUDGED.schema)).to_pylist()
+    assert (row["partitions"], row["inputs"]) == (2, None)
