@@ -386,6 +386,25 @@ def test_the_history_outlives_all_comparisons(home: Path) -> None:
     assert kept(lake) == (moment(1), moment(1), 1, False, moment(9 * 24))
 
 
+def test_what_no_hour_that_is_left_finds_was_last_seen_at_the_oldest_of_them(home: Path) -> None:
+    """They are judged again, and its other hours are removed."""
+    lake = judge(home, look(1, BAD), look(30, BAD), look(31, BAD))
+    list(lake.maintain(1, date(2026, 11, 22)))
+    late = [moment(hour).replace(":00Z", ":30Z") for hour in (30, 31)]
+    judge(home, *(look(hour, GOOD, at=at) for hour, at in zip((30, 31), late, strict=True)))
+    assert kept(lake) == (moment(1), moment(1), 1, False, late[0])
+    assert history(lake)["last_seen"] == late[0]
+
+
+def test_a_late_hour_without_it_ends_a_spell_of_what_is_older_than_the_oldest_hour(
+    home: Path,
+) -> None:
+    lake = judge(home, look(1, BAD), look(30, BAD), look(32, BAD))
+    list(lake.maintain(1, date(2026, 11, 22)))
+    judge(home, look(31, GOOD))
+    assert kept(lake) == (moment(1), moment(32), 2, True, None)
+
+
 def test_maintenance_that_was_killed_between_two_tables_ends_no_spell(home: Path) -> None:
     lake = judge(home, look(1, BAD), look(30, BAD))
     run = lake.maintain(1, date(2026, 11, 22))
