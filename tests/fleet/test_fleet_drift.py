@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from tests.fleet.fleets import NOW, found_in, sized
 
 from replan.errors import BadUsage
 from replan.fleet.api import (
+    COMPARED_AT_ONCE,
+    COMPARING,
     DRIFT_STAGES,
     MUCH,
     SUBMITTED,
@@ -47,12 +49,17 @@ def declare(home: Path, placement: str, name: str = "eu") -> None:
     (home / "placements" / f"{name}.yaml").write_text(placement)
 
 
+@pytest.mark.parametrize(
+    ("stages", "partitions"),
+    [(STAGES, MUCH), (COMPARING, 3 * COMPARED_AT_ONCE)],
+    ids=["whole", "in parts"],
+)
 def test_processes_give_what_one_process_gives(
-    in_a_lake: Callable[[str], tuple[Lake, Todo]],
+    in_a_lake: Callable[[str], tuple[Lake, Todo]], stages: Sequence[Stage], partitions: int
 ) -> None:
     one, several = (
-        dict(do_and_commit(lake, sized(todo, n), STAGES, Here(), NOW).rows)
-        for n, (lake, todo) in ((0, in_a_lake("here")), (MUCH, in_a_lake("there")))
+        dict(do_and_commit(lake, sized(todo, n), stages, Here(), NOW).rows)
+        for n, (lake, todo) in ((0, in_a_lake("here")), (partitions, in_a_lake("there")))
     )
     assert one == several
 
