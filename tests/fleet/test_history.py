@@ -44,8 +44,10 @@ from replan.fleet.api import (
     from_lake,
     gather,
     keep_collected,
+    kept_history_of,
     kept_spells,
     newest_rates,
+    put_history,
     rates_until,
     rendered,
     replace_rows,
@@ -411,6 +413,16 @@ def test_maintenance_that_was_killed_between_two_tables_ends_no_spell(home: Path
     for done in run:
         run_history(lake, ["eu"], Here())
         assert kept(lake) == (moment(1), moment(1), 1, True, None), done
+
+
+def test_a_part_that_has_not_changed_is_written_too_since_another_may_have(home: Path) -> None:
+    """All parts of a cluster take the place of the history that there is."""
+    lake = judge(home, look(1, BAD))
+    ((name, rows),) = kept_history_of(lake, ["eu"])
+    assert put_history(name, rows, lake, "run") == (False, None)
+    changed, file = put_history(name, rows, lake, "run", part=True)
+    assert not changed
+    assert file is not None
 
 
 def test_an_hour_that_is_judged_again_takes_back_what_it_found(home: Path) -> None:
