@@ -123,14 +123,16 @@ def cancelled(application: Application, by: str) -> Application:
 def obeyed_records(
     ledger: Ledger, after: Application, commands: Sequence[Command], owner: str
 ) -> tuple[Record, ...]:
-    """The records that say who obeyed, and how the application is steered now; the oldest are forgotten."""
+    """The records that say who obeyed, and how the application is steered now; the oldest are forgotten.
+
+    The latter also where nothing changes: a write that failed may have left in the journal that it is paused.
+    """
     if not commands:
         return ()
     old = [r for r in ledger.records.values() if isinstance(r, Command)]
     over = old[: max(0, len(old) + len(commands) - KEPT_COMMANDS)]
-    application = () if after == ledger.application else (after,)
     answered = (replace(c, obeyed_by=owner, refused=bool(c.wrong_rates)) for c in commands)
-    return *application, *answered, *(Forget(c.key) for c in over)
+    return after, *answered, *(Forget(c.key) for c in over)
 
 
 def taken_over(

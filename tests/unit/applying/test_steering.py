@@ -113,6 +113,16 @@ def test_a_command_whose_acknowledgement_has_an_unknown_outcome_is_obeyed() -> N
     assert (min(paused), 290 <= max(paused) <= 300) == (6, True)
 
 
+def test_whoever_takes_over_goes_on_where_the_pause_before_a_resume_was_written_unawares() -> None:
+    """The first process knows of no pause when it obeys both commands, and ends before it writes another time."""
+    made = two_copies(FAST)
+    made.journal = KeptUnawares()
+    arrived = at(made, (5, Verb.PAUSE, ""), (6, Verb.RESUME, ""))
+    made.apply(arrived=arrived, stop=made.stop_at(8))
+    assert made.ledger.application is not None
+    assert made.ledger.application.paused_by == ""
+
+
 def test_a_rate_is_obeyed_within_two_ticks_and_everything_is_restored() -> None:
     made = two_copies(SLOW)
     before = made.configs()
